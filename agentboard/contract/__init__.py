@@ -1,0 +1,1 @@
+"""What a method is and how it is published; knows no domain."""

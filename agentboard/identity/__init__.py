@@ -1,0 +1,1 @@
+"""People, their agents and the agents' keys; who is calling."""

@@ -1,0 +1,1 @@
+"""Receipts, events and the versioned write that every domain shares."""

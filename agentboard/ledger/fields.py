@@ -1,0 +1,49 @@
+"""Columns that several domains use: names in byte order and lists of slugs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import models
+from django.db.models.sql.compiler import SQLCompiler
+
+
+class ByteOrdered(models.CharField):  # type: ignore[type-arg]
+    """Text that sorts by its bytes on every database, so that lists have one order everywhere."""
+
+    def db_parameters(self, connection: Any) -> Any:
+        """PostgreSQL would sort by the database's locale; SQLite sorts by bytes already."""
+        collation = "C" if connection.vendor == "postgresql" else None
+        return {**super().db_parameters(connection), "collation": collation}
+
+
+class Slugs(models.TextField):  # type: ignore[type-arg]
+    """A list of slugs in the order given, stored as ` one two `: slugs hold no space, so one LIKE finds one slug."""
+
+    def from_db_value(self, value: str | None, expression: Any, connection: Any) -> list[str] | None:
+        """The list."""
+        return None if value is None else value.split()
+
+    def to_python(self, value: Any) -> Any:
+        """The list, also from stored text."""
+        return value.split() if isinstance(value, str) else value
+
+    def get_prep_value(self, value: Sequence[str] | None) -> str | None:
+        """The stored text."""
+        return None if value is None else f" {' '.join(value)} " if value else ""
+
+    def value_to_string(self, obj: models.Model) -> str:
+        """For dumps: the slugs with spaces between."""
+        return " ".join(self.value_from_object(obj))
+
+
+@Slugs.register_lookup
+class Has(models.Lookup):  # type: ignore[type-arg]
+    """`tags__has="a"`: the list holds this slug."""
+
+    lookup_name = "has"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> Any:
+        """A LIKE on the stored text; a slug has no character that LIKE would read as a pattern."""
+        column, parameters = self.process_lhs(compiler, connection)
+        return f"{column} LIKE %s", [*parameters, f"% {self.rhs} %"]

@@ -1,0 +1,77 @@
+"""Receipts of finished operations, and events: what happened, in order."""
+
+from typing import Any
+
+from django.db import models
+from django.db.models.sql.compiler import SQLCompiler
+
+from agentboard.contract import limits
+from agentboard.identity.models import Agent
+from agentboard.ledger.fields import ByteOrdered
+
+
+def own_stream(agent_id: int) -> str:
+    """The stream of what only this agent may see: its memory."""
+    return f"agent:{agent_id}"
+
+
+class CurrentTransaction(models.Func):
+    """The number of the running transaction on PostgreSQL, 0 on SQLite, whose one writer keeps ids in commit order.
+
+    PostgreSQL hands out ids before it commits, so a reader by id can step over a late commit; by this number it can't.
+    """
+
+    output_field = models.BigIntegerField()
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any, **_: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
+        """0: order by id is enough."""
+        return "0", []
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: Any, **_: Any) -> tuple[str, list[Any]]:
+        """The 64-bit transaction id, which never wraps (PostgreSQL 13+)."""
+        return "CAST(CAST(pg_current_xact_id() AS text) AS bigint)", []
+
+
+class Receipt(models.Model):
+    """One finished operation of an agent under its operation_key; written in the transaction of the change itself."""
+
+    agent = models.ForeignKey(
+        Agent,
+        on_delete=models.CASCADE,
+        db_constraint=False,  # a check of the agent's row at each save; nothing refers to a receipt
+        db_index=False,  # the unique constraint leads with it
+    )
+    operation_key = models.CharField(max_length=limits.SLUG_MAX)
+    method = models.CharField(max_length=63)
+    fingerprint = models.CharField(max_length=64)  # hex HMAC of method, id and arguments
+    resource_type = models.CharField(max_length=20)
+    resource_id = models.CharField(max_length=limits.SLUG_MAX)
+    version = models.PositiveIntegerField()
+    superseded = models.JSONField(null=True)  # {"name", "version"} of the note that the operation retired
+    created_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "operation_key"], name="receipt_once")]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.operation_key}"
+
+
+class Event(models.Model):
+    """One change: which method did what to which resource, by whom, through which door. Never holds text."""
+
+    xact = models.BigIntegerField(db_default=CurrentTransaction(), editable=False)
+    created_at = models.DateTimeField(db_index=True)
+    stream = ByteOrdered(max_length=40)  # who may see it: the agent alone, see `own_stream`
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    via = models.CharField(max_length=120)
+    method = models.CharField(max_length=63)
+    resource_type = models.CharField(max_length=20)
+    resource_id = models.CharField(max_length=limits.SLUG_MAX)
+    version = models.PositiveIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["stream", "xact", "id"], name="event_in_stream")]
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.resource_type} {self.resource_id} v{self.version}"

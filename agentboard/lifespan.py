@@ -1,0 +1,36 @@
+"""What a worker process does before its first call and after its last."""
+
+import asyncio
+from typing import Any
+
+from django.db import connection
+
+from agentboard.encryption import keys
+from agentboard.health import readiness
+from agentboard.identity.caller import flush_last_used
+from agentboard.one_cpu import stay_on_one_cpu
+
+
+def check_keys() -> None:
+    """Raise WrongKeys where the keys don't open what is stored; record the one that will seal."""
+    keys.verify()
+    keys.register_primary()
+    connection.close()
+
+
+class Lifespan:
+    """The ASGI lifespan protocol."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await receive()  # lifespan.startup
+        try:
+            await asyncio.to_thread(check_keys)
+        except keys.WrongKeys as error:
+            await send({"type": "lifespan.startup.failed", "message": str(error)})
+            return
+        stay_on_one_cpu()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()  # lifespan.shutdown
+        await asyncio.to_thread(flush_last_used)
+        await asyncio.to_thread(readiness.close)
+        await send({"type": "lifespan.shutdown.complete"})

@@ -1,0 +1,156 @@
+"""The REST door, the ASGI side: one hop from the event loop to a thread and back, and one shape of errors.
+
+The loop reads the body, bounded in bytes and time; one thread resolves the path, runs the view and renders; the loop
+sends. Django's middleware does not run here.
+"""
+
+import asyncio
+import io
+import logging
+import re
+import secrets
+import time
+from typing import Any
+
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest
+from django.urls import Resolver404, get_resolver, set_urlconf
+from rest_framework import exceptions
+
+from agentboard.contract import limits
+from agentboard.contract.errors import Refusal
+from agentboard.logs import request_id
+from agentboard.rest import RefusalView
+from agentboard.threads import Threads
+
+URLCONF = "agentboard.rest"
+BODY_SECONDS = 30
+DRAINED_MAX = (
+    4 * 1024 * 1024
+)  # bytes of a too large body that are read and dropped, so that its sender hears the answer
+_REQUEST_ID = re.compile(limits.REQUEST_ID + r"\Z")
+
+Message = dict[str, Any]
+Reply = tuple[int, list[tuple[bytes, bytes]], bytes]
+logger = logging.getLogger(__name__)
+
+
+class Gone(Exception):
+    """The client has hung up; nobody is left to answer."""
+
+
+class RestDoor:
+    """The ASGI application for /v1."""
+
+    def __init__(self, threads: Threads) -> None:
+        self.resolver, self.threads = get_resolver(URLCONF), threads
+        self.refuse = RefusalView.as_view()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        refusal: Exception | None = None
+        body = b""
+        try:
+            body = await read(receive)
+        except Gone:
+            return
+        except Refusal as error:
+            refusal = error
+        try:
+            status, headers, content = await self.threads.run(self.answer, scope, body, refusal)
+        except Refusal as error:
+            status, headers, content = self.answer(scope, b"", error)
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
+
+    def answer(self, scope: Any, body: bytes, refusal: Exception | None) -> Reply:
+        """The answer to one request, logged."""
+        started = time.perf_counter()
+        set_urlconf(URLCONF)
+        request, refusal = request_of(scope, body, refusal)
+        request_id.set(name := request_name(request))
+        response = self._response(request, refusal)
+        content = response.content
+        headers = [(key.encode("ascii"), value.encode("latin-1")) for key, value in response.items()]
+        headers += [(b"Content-Length", b"%d" % len(content)), (b"X-Request-Id", name.encode())]
+        log(request, response.status_code, time.perf_counter() - started)
+        request_id.set("-")
+        return response.status_code, headers, b"" if request.method == "HEAD" else content
+
+    def _response(self, request: HttpRequest, refusal: Exception | None) -> Any:
+        try:
+            if refusal is not None:
+                raise refusal
+            request.get_host()  # raises for a host this server is not known by
+            match = request.resolver_match = self.resolver.resolve(request.path_info)
+            return match.func(request, *match.args, **match.kwargs).render()
+        except Exception as error:
+            request.agentboard_refusal = in_our_words(error)  # type: ignore[attr-defined]
+            return self.refuse(request).render()
+
+
+def in_our_words(error: Exception) -> Exception:
+    """Django's exceptions as ours; its own words would list every route."""
+    if isinstance(error, Resolver404):
+        return exceptions.NotFound()
+    if isinstance(error, (SuspiciousOperation, BadRequest)):
+        return Refusal(
+            "invalid_arguments",
+            "The Host header names a host that this server does not answer for.",
+            next_action="Use the server's public URL; its operator sets it with AGENTBOARD_URL.",
+        )
+    return error
+
+
+async def read(receive: Any) -> bytes:
+    """The body. Raises Gone, or Refusal for one that is too large or too slow."""
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while True:
+                message: Message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Gone
+                chunk = message.get("body", b"")
+                size += len(chunk)
+                if size <= limits.REQUEST_MAX:
+                    chunks.append(chunk)
+                if not message.get("more_body") or size > DRAINED_MAX:
+                    break
+    except TimeoutError:
+        raise Refusal("invalid_json", f"The body had not arrived after {BODY_SECONDS} seconds.") from None
+    if size > limits.REQUEST_MAX:
+        limit = f"The request is larger than {limits.REQUEST_MAX} bytes, the most that is read."
+        raise Refusal("payload_too_large", limit)
+    return b"".join(chunks)
+
+
+def request_of(scope: Any, body: bytes, refusal: Exception | None) -> tuple[HttpRequest, Exception | None]:
+    """Django's request; a query string that is no text becomes the refusal of an empty one."""
+    try:
+        request = ASGIRequest(scope, io.BytesIO(body))
+    except UnicodeDecodeError:
+        request = ASGIRequest({**scope, "query_string": b""}, io.BytesIO(body))
+        refusal = refusal or Refusal("invalid_arguments", "The query string is not text.")
+    request.META["CONTENT_LENGTH"] = str(len(body))  # a chunked body has none, and DRF sees no body without it
+    return request, refusal
+
+
+def request_name(request: HttpRequest) -> str:
+    """The client's X-Request-Id where it is a plain word, else a fresh one. For diagnosis only."""
+    given = str(request.META.get("HTTP_X_REQUEST_ID", ""))
+    return given if _REQUEST_ID.match(given) else secrets.token_hex(8)
+
+
+def log(request: HttpRequest, status: int, seconds: float) -> None:
+    """One line for each call: method and agent by name, never a path's query, a body or a key."""
+    if logger.isEnabledFor(logging.INFO):
+        fields = {
+            "method": getattr(request, "agentboard_method", None),
+            "agent": getattr(request, "agentboard_agent", None),
+            "verb": request.method,
+            "status": status,
+            "ms": round(seconds * 1000, 1),
+        }
+        logger.info("call", extra={"fields": fields})

@@ -1,0 +1,194 @@
+"""Settings. The only reader of the environment: what can be set is the first block, with its default and its unit."""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from csp.constants import NONE, SELF
+
+from agentboard.datafolder import open_folder, private_file
+from agentboard.environment import Environment, bracketed, reached_at, refused_in_one_sentence
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+with refused_in_one_sentence():
+    env = Environment(os.environ)
+
+    HOST = env.host("HOST", "127.0.0.1")
+    PORT = env.number("PORT", 8000, 1, 65535)
+    WORKERS = env.number("WORKERS", 1, 1, 64)  # processes
+    THREADS = env.number("AGENTBOARD_THREADS", 8, 1, 64)  # per process, each with its own database connection
+    DATA_FOLDER = env.folder("AGENTBOARD_DATA", BASE_DIR / "data")
+    PUBLIC_URL = env.origin("AGENTBOARD_URL", f"http://{bracketed(reached_at(HOST))}:{PORT}")
+    database = env.database("DATABASE_URL", sqlite_at=DATA_FOLDER / "agentboard.sqlite3")
+    REDIS_URL = env.redis("REDIS_URL")
+    sqlite_synchronous = env.choice("AGENTBOARD_SQLITE_SYNCHRONOUS", "NORMAL", ("NORMAL", "FULL"))
+    log_level = env.choice("AGENTBOARD_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+
+    # How much one agent may call: calls a minute over all doors together, and how many of them at once.
+    CALLS_PER_MINUTE = env.number("AGENTBOARD_CALLS_PER_MINUTE", 6_000, 1, 10_000_000)
+    CALLS_BURST = env.number("AGENTBOARD_CALLS_BURST", 600, 1, 1_000_000)
+    # The same for one network address: failed credentials, registrations and pages without a session.
+    ADDRESS_CALLS_PER_MINUTE = env.number("AGENTBOARD_ADDRESS_CALLS_PER_MINUTE", 600, 1, 10_000_000)
+    ADDRESS_CALLS_BURST = env.number("AGENTBOARD_ADDRESS_CALLS_BURST", 300, 1, 1_000_000)
+
+    NOTES_PER_AGENT = env.number("AGENTBOARD_NOTES_PER_AGENT", 10_000, 1, 10_000_000)
+    # Retained revisions of one resource: the newest, and all younger than so many days, but never more than the last.
+    REVISIONS_KEPT = env.number("AGENTBOARD_REVISIONS_KEPT", 50, 1, 100_000)
+    REVISION_DAYS = env.number("AGENTBOARD_REVISION_DAYS", 30, 0, 36_500)
+    REVISIONS_MAX = env.number("AGENTBOARD_REVISIONS_MAX", 1_000, REVISIONS_KEPT, 1_000_000)
+    RECEIPT_DAYS = env.number("AGENTBOARD_RECEIPT_DAYS", 30, 1, 36_500)
+    EVENT_DAYS = env.number("AGENTBOARD_EVENT_DAYS", 90, 1, 36_500)
+    SEARCH_MIB = env.number("AGENTBOARD_SEARCH_MIB", 64, 1, 65_536)  # memory for search indexes, per process
+
+    env.refuse_unknown()
+    kept = open_folder(DATA_FOLDER)
+    on_sqlite = database["ENGINE"].endswith("sqlite3")
+    if on_sqlite:
+        private_file("DATABASE_URL", database["NAME"])
+
+SECRET_KEY = kept.secret_key
+FIELD_ENCRYPTION_KEY = list(kept.encryption_keys)  # the first writes, all read
+ENCRYPTION_KEYS_FILE = kept.encryption_keys_file
+
+# Apps and doors
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "channels",
+    "csp",
+    "agentboard",
+    "agentboard.encryption",
+    "agentboard.identity",
+    "agentboard.ledger",
+    "memory",
+]
+MIDDLEWARE = [  # for pages only: the API doors have none of it
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "agentboard.static_files.StaticFiles",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "agentboard.urls"
+ASGI_APPLICATION = "agentboard.asgi.application"
+APPEND_SLASH = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# Database and channel layer
+
+SQLITE: dict[str, Any] = {
+    "transaction_mode": "IMMEDIATE",  # deferred, two writers that read first fail as locked
+    "timeout": 20,  # seconds
+    "init_command": "PRAGMA journal_mode=WAL;"
+    f"PRAGMA synchronous={sqlite_synchronous};"
+    "PRAGMA mmap_size=268435456;"
+    "PRAGMA cache_size=-8192;"
+    "PRAGMA temp_store=MEMORY;"
+    "PRAGMA journal_size_limit=67108864",
+}
+POSTGRES: dict[str, Any] = {
+    "server_side_binding": True,
+    "prepare_threshold": 2,  # executions; the hot statements are then planned once a connection
+    "connect_timeout": 5,  # seconds
+}
+DATABASES = {
+    "default": {
+        **database,
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": False,  # a SELECT 1 a request; the doors poll the socket instead
+        "ATOMIC_REQUESTS": False,
+        "OPTIONS": (SQLITE if on_sqlite else POSTGRES) | database.get("OPTIONS", {}),
+    }
+}
+CHANNEL_LAYERS: dict[str, Any] = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "agentboard"},
+    }
+    if REDIS_URL
+    else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+}
+
+# Sign-in and what a browser may do
+
+AUTH_USER_MODEL = "identity.Person"
+LOGIN_URL = "/account/sign-in"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+DEBUG = False
+public_host = bracketed(urlsplit(PUBLIC_URL).hostname or "")
+ALLOWED_HOSTS = [public_host, bracketed(HOST), "localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https:")
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# Pages
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True  # no collectstatic: the files are served from where they lie
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+
+# Logs: one JSON object a line on standard error (see logs.py). The level is for our own loggers: what libraries say
+# below a warning holds frames, tokens and query strings.
+
+LIBRARY_LEVEL = "ERROR" if log_level == "ERROR" else "WARNING"
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"json": {"()": "agentboard.logs.JsonLines"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+    "root": {"handlers": ["stderr"], "level": LIBRARY_LEVEL},
+    "loggers": {
+        **{name: {"level": log_level} for name in ("agentboard", "memory", "spaces", "posts", "mcp_bridge")},
+        "django": {"handlers": [], "level": LIBRARY_LEVEL, "propagate": True},  # takes Django's mail_admins away
+        "django.server": {"handlers": [], "propagate": False},  # runserver's access log
+        "uvicorn.error": {"level": LIBRARY_LEVEL},  # its notes on websockets hold query strings
+        "uvicorn.access": {"handlers": [], "propagate": False},
+    },
+}

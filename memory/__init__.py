@@ -1,0 +1,1 @@
+"""Private, versioned notes of one agent."""

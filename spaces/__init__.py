@@ -1,0 +1,1 @@
+"""Spaces that agents share: entries, knowledge and tasks."""

@@ -1,0 +1,1 @@
+"""Tests, a file per method; doors/ holds what every door shares."""

@@ -1,0 +1,1 @@
+"""Tests of the project package: settings, the data folder, the server, what it logs."""

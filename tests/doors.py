@@ -1,0 +1,197 @@
+"""The doors as tests use them: one way to call a method and to read the answer, whichever door it goes through."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cache
+from http.client import HTTPConnection
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode, urlsplit
+
+from jsonschema_rs import Draft202012Validator
+
+from agentboard.catalog import CATALOG
+from agentboard.contract.errors import CODES
+
+Data = Mapping[str, Any]
+Object = dict[str, Any]
+SOCKET_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back: the JSON object of a method's answer, or of its refusal."""
+
+    status: int  # HTTP; what a door without statuses of its own would have said at REST
+    json: Object
+    headers: Mapping[str, str] = field(default_factory=dict)  # by lowercase name
+    raw: bytes = b""
+
+    @property
+    def code(self) -> str | None:
+        """The error code, or None for success."""
+        error = self.json.get("error")
+        return error["code"] if error else None
+
+
+class Door(Protocol):
+    """Where calls go in."""
+
+    def send(self, key: str, name: str, id: str | None, data: Data) -> Reply:
+        """Call the method `name` with this agent key."""
+        ...
+
+
+class Agent:
+    """An agent that calls through a door; `data` are the call's arguments, however the door carries them."""
+
+    def __init__(self, door: Door, key: str, handle: str = "", pk: int = 0) -> None:
+        self.door, self.key, self.handle, self.pk = door, key, handle, pk
+
+    def send(self, name: str, id: str | None = None, data: Data | None = None) -> Reply:
+        """The reply, whatever it is."""
+        return self.door.send(self.key, name, id, data or {})
+
+    def call(self, name: str, id: str | None = None, /, **data: Any) -> Reply:
+        """The reply, whatever it is."""
+        return self.send(name, id, data)
+
+    def done(self, name: str, id: str | None = None, /, **data: Any) -> Object:
+        """The answer of a call that must succeed; it has the shape that the method declares."""
+        reply = self.send(name, id, data)
+        assert reply.status in (200, 201), reply.raw or reply.json
+        problems = [f"{error.instance_path}: {error.message}" for error in _answers(name).iter_errors(reply.json)]
+        assert not problems, problems
+        return reply.json
+
+    def refused(self, code: str, name: str, id: str | None = None, /, **data: Any) -> Object:
+        """The error object of a call that must be refused with this code."""
+        return refusal(self.send(name, id, data), code)
+
+    def save(self, name: str, body: str = "Text", expected_version: int = 0, **more: Any) -> Object:
+        """The answer of save_memory."""
+        return self.done("save_memory", name, body=body, expected_version=expected_version, **more)
+
+    def note(self, name: str, **data: Any) -> Object:
+        """The answer of get_memory."""
+        return self.done("get_memory", name, **data)
+
+
+def refusal(reply: Reply, code: str) -> Object:
+    """The error object of a reply with this code, which has the one shape of errors."""
+    assert reply.code == code, reply.raw or reply.json
+    assert reply.status == CODES[code].status
+    assert list(reply.json) == ["error"]
+    error: Object = reply.json["error"]
+    assert error["help"] == f"/docs/errors#{code}"
+    assert error["message"].strip()
+    assert error["next_action"].strip()
+    if code == "invalid_arguments":
+        assert error["details"]
+        assert all(set(detail) == {"path", "message"} for detail in error["details"])
+    return error
+
+
+@cache
+def _answers(name: str) -> Draft202012Validator:
+    return Draft202012Validator(CATALOG[name].answer, validate_formats=True)
+
+
+# ---- REST
+
+
+@dataclass(frozen=True)
+class Request:
+    """One HTTP request; the path is escaped."""
+
+    verb: str
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+class Rest:
+    """The REST door, in this process or over a socket."""
+
+    def __init__(self, exchange: Callable[[Request], Reply] | None = None) -> None:
+        self.exchange = exchange or in_process
+
+    def send(self, key: str, name: str, id: str | None, data: Data) -> Reply:
+        """The call as one HTTP request: `data` is the query of a read, the body of a write."""
+        method = CATALOG[name]
+        path = method.path.removesuffix("/{id}") if id is None else method.path.replace("{id}", quote(id, safe=""))
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        if method.reads:
+            return self.exchange(Request(method.verb, f"/v1/{path}", query(data), headers))
+        body = json.dumps(data).encode()
+        headers["content-type"] = "application/json"
+        return self.exchange(Request(method.verb, f"/v1/{path}", "", headers, body))
+
+
+def query(data: Data) -> str:
+    """A query string; booleans and numbers as JSON writes them."""
+    return urlencode({name: v if isinstance(v, str) else json.dumps(v) for name, v in data.items()})
+
+
+def in_process(request: Request) -> Reply:
+    """The reply of this process's own ASGI application."""
+    return asyncio.run(_exchanged(request))
+
+
+async def _exchanged(request: Request) -> Reply:
+    from agentboard.asgi import application  # sets Django up, so after conftest.py has
+
+    sent: list[Any] = []
+    path, _, _ = request.path.partition("?")
+    headers = {"host": "127.0.0.1", **request.headers}
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.verb,
+        "scheme": "http",
+        "path": _unquoted(path),
+        "raw_path": path.encode(),
+        "query_string": request.query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 50_000),
+        "server": ("127.0.0.1", 8000),
+    }
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": request.body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await application(scope, receive, send)
+    found = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
+    return _reply(sent[0]["status"], found, b"".join(message["body"] for message in sent[1:]))
+
+
+def _unquoted(path: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(path)
+
+
+def over_socket(url: str) -> Callable[[Request], Reply]:
+    """The replies of a server, each over a connection of its own. Raises OSError or HTTPException where none comes."""
+    place = urlsplit(url).netloc
+
+    def exchange(request: Request) -> Reply:
+        target = f"{request.path}?{request.query}" if request.query else request.path
+        with closing(HTTPConnection(place, timeout=SOCKET_SECONDS)) as connection:
+            connection.request(request.verb, target, request.body or None, dict(request.headers))
+            response = connection.getresponse()
+            headers = {name.lower(): value for name, value in response.getheaders()}
+            return _reply(response.status, headers, response.read())
+
+    return exchange
+
+
+def _reply(status: int, headers: dict[str, str], raw: bytes) -> Reply:
+    return Reply(status, json.loads(raw) if raw else {}, headers, raw)

@@ -1,0 +1,1 @@
+"""Tests of the encrypted field, its keys and their rotation."""

@@ -1,0 +1,1 @@
+"""People, agents, keys, links and who is calling."""
