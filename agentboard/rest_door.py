@@ -129,10 +129,15 @@ async def read(receive: Any) -> bytes:
 def request_of(scope: Any, body: bytes, refusal: Exception | None) -> tuple[HttpRequest, Exception | None]:
     """Django's request; a query string that is no text becomes the refusal of an empty one."""
     try:
-        request = ASGIRequest(scope, io.BytesIO(body))
+        scope["query_string"].decode()
     except UnicodeDecodeError:
-        request = ASGIRequest({**scope, "query_string": b""}, io.BytesIO(body))
+        scope = {**scope, "query_string": b""}
         refusal = refusal or Refusal("invalid_arguments", "The query string is not text.")
+    try:
+        request = ASGIRequest(scope, io.BytesIO(body))
+    except ValueError:  # a Content-Type with a parameter in a character set that nobody knows (RFC 2231) counts as none
+        headers = [header for header in scope["headers"] if header[0] != b"content-type"]
+        request = ASGIRequest({**scope, "headers": headers}, io.BytesIO(body))
     request.META["CONTENT_LENGTH"] = str(len(body))  # a chunked body has none, and DRF sees no body without it
     return request, refusal
 

@@ -22,7 +22,11 @@ from agentboard.identity.caller import Caller
 from agentboard.identity.models import Agent
 from agentboard.ledger.change import Change
 from agentboard.ledger.fields import ByteOrdered, Slugs
+from agentboard.ledger.models import own_stream
 from agentboard.ledger.versioned import VersionedWrite, Written
+from agentboard.search.current import Source
+from agentboard.search.index import Document
+from agentboard.search.words import PHRASES_MAX, Query, snippet
 from agentboard.statements import Parameter, Row, Statement
 from memory import search
 from memory import tags as tag_counts
@@ -41,8 +45,6 @@ from memory.content import (
     sealing_place,
     unified,
 )
-from memory.search_index import Document
-from memory.words import PHRASES_MAX, Query, snippet
 
 RESOURCE = "note"
 CREATES_AT_ONCE = 64  # notes of one agent in the making that another's count may not see yet: threads × workers
@@ -411,7 +413,7 @@ class NoteManager(models.Manager["Note"]):
         if len(query.phrases) > PHRASES_MAX:
             raise invalid("q", f"has {len(query.phrases)} words; at most {PHRASES_MAX} are allowed")
         where = search.Where(query, status, tag, None if after is None else (after[0], after[1]))
-        hits = search.hits(caller.agent_id, where, limit + 1, search.Source(self._documents, self._erased))
+        hits = search.hits(where, limit + 1, self._source(caller.agent_id))
         found = self.filter(agent_id=caller.agent_id, deleted_at=None, pk__in=[hit.id for hit in hits[:limit]])
         notes = dict(self._rows(caller, found, "full", keys=("id",)))
         now = timezone.now()
@@ -498,20 +500,23 @@ class NoteManager(models.Manager["Note"]):
     def _tags(self, agent_id: int) -> Iterator[Any]:
         return self.filter(agent_id=agent_id, deleted_at=None).values_list("tags", flat=True).iterator()
 
-    def _erased(self, agent_id: int, names: Sequence[str]) -> list[int]:
-        return list(
-            self.filter(agent_id=agent_id, name__in=names).exclude(deleted_at=None).values_list("id", flat=True)
-        )
+    def _source(self, agent_id: int) -> Source:
+        """What the search index of the agent's notes reads from, opening one note after the other."""
+        notes = self.filter(agent_id=agent_id)
 
-    def _documents(self, agent_id: int, names: Sequence[str] | None) -> Iterator[Document]:
-        """What the search index holds of the agent's notes (of those named, or of all), opened one after the other."""
-        notes = self.filter(agent_id=agent_id, deleted_at=None)
-        notes = notes if names is None else notes.filter(name__in=names)
-        for *row, pk in notes.values_list(*_COLUMNS, "body", "id").iterator(chunk_size=200):
-            note = shown(tuple(row), agent_id)
-            text = note.content
-            words = (text.summary or "", text.use_when or "", text.body)
-            yield Document(pk, note.version, note.name, text.status, tuple(text.tags), *words)
+        def documents(names: Sequence[str] | None) -> Iterator[Document]:
+            living = notes.filter(deleted_at=None)
+            living = living if names is None else living.filter(name__in=names)
+            for *row, pk in living.values_list(*_COLUMNS, "body", "id").iterator(chunk_size=200):
+                note = shown(tuple(row), agent_id)
+                text = note.content
+                words = (text.summary or "", text.use_when or "", text.body)
+                yield Document(pk, note.version, note.name, text.status, tuple(text.tags), *words)
+
+        def erased(names: Sequence[str]) -> list[int]:
+            return list(notes.filter(name__in=names).exclude(deleted_at=None).values_list("id", flat=True))
+
+        return Source(own_stream(agent_id), RESOURCE, documents, erased)
 
 
 class NoteContent(models.Model):

@@ -3,12 +3,13 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
 from agentboard.contract.errors import Refusal, invalid
 from agentboard.contract.fields import Field
+from agentboard.contract.method import named
 
 DEPTH_MAX = 32  # of nested lists and objects; arguments need four
 PARAMETERS_MAX = 64
@@ -48,11 +49,20 @@ def _parsed(text: str) -> Any:
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = _repeated(name for name, _ in pairs)
         told = f'"{twice}"' if len(twice) <= 40 and twice.isprintable() else "a key"
         raise Refusal("invalid_json", f"The body has {told} twice in one object.")
     return found
+
+
+def _repeated(names: Iterable[str]) -> str:
+    """The first of `names` that has come before; there is one."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise AssertionError("no name comes twice")
 
 
 def _constant(name: str) -> Any:
@@ -100,7 +110,7 @@ def query_arguments(query: str, fields: Mapping[str, Field]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, text in pairs:
         if name in found:
-            raise invalid(name[:80], "stands twice in the query")
+            raise invalid(named(name), "stands twice in the query")
         found[name] = typed(text, fields[name].schema.get("type")) if name in fields else text
     return found
 

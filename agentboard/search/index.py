@@ -1,4 +1,4 @@
-"""Full-text indexes in memory, one for an agent: nothing of a note's text reaches a disk in clear."""
+"""Full-text indexes in memory, one for an agent's notes or a space: nothing of their text reaches a disk in clear."""
 
 import json
 import sqlite3
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, NamedTuple
 
-from memory import words
+from agentboard.search import words
 
 BATCH_BYTES = 500_000  # of notes indexed by one statement: about 180 notes of 2 KiB, some 20 ms
 PAGE_BYTES = 4096
@@ -131,7 +131,7 @@ def scan(
     after: tuple[float, str] | None = None,
     limit: int,
 ) -> list[Hit]:
-    """The answer of `AgentIndex.search` without an index; holds `limit` hits and one document at a time."""
+    """The answer of `TextIndex.search` without an index; holds `limit` hits and one document at a time."""
     entries = (_entry(document) for document in documents if _passes(document, status, tag))
     return _page((entry for entry in entries if query.matches(entry.lines)), query, after, limit)
 
@@ -149,13 +149,13 @@ def _page(matching: Iterable[_Entry], query: words.Query, after: tuple[float, st
     return [Hit(note_id, name, -negative) for negative, name, note_id in nsmallest(limit, places)]
 
 
-# ---- one agent's index
+# ---- one index
 
 
-class AgentIndex:
-    """The notes of one agent by their words. Safe to share between threads.
+class TextIndex:
+    """The notes of one owner (an agent, a space) by their words. Safe to share between threads.
 
-    Its owner keeps `position`, where it has read the agent's changes up to (None: nothing yet), and holds
+    Its owner keeps `position`, where it has read their changes up to (None: nothing yet), and holds
     `refreshing` while it reads changes and applies them: two threads that did so at once could put back a note the
     other has just removed. `bytes` is about what the index takes in memory. Once that passes its bound the index lets
     go of all notes, `too_large` is true and `search` raises `TooLarge`.
@@ -275,7 +275,7 @@ def _expression(query: words.Query) -> str:
     return " AND ".join(f'"{phrase}"' for phrase in query.phrases) + "*"
 
 
-# ---- all agents' indexes
+# ---- all indexes
 
 
 class Indexes:
@@ -288,23 +288,23 @@ class Indexes:
         self._bytes_max = bytes_max
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
-        self._by_agent: OrderedDict[Hashable, AgentIndex] = OrderedDict()  # the longest unused first
+        self._by_owner: OrderedDict[Hashable, TextIndex] = OrderedDict()  # the longest unused first
 
-    def get(self, agent_id: Hashable) -> AgentIndex:
-        """The agent's index, a new and empty one where there is none."""
+    def get(self, owner: Hashable) -> TextIndex:
+        """The owner's index, a new and empty one where there is none."""
         with self._lock:
-            index = self._by_agent.get(agent_id)
+            index = self._by_owner.get(owner)
             if index is None:
-                index = self._by_agent[agent_id] = AgentIndex(self._bytes_max, self.evict)
+                index = self._by_owner[owner] = TextIndex(self._bytes_max, self.evict)
             index.used_at = time.monotonic()
-            self._by_agent.move_to_end(agent_id)
+            self._by_owner.move_to_end(owner)
         self.evict()
         return index
 
-    def drop(self, agent_id: Hashable) -> None:
-        """Let go of the agent's index if there is one."""
+    def drop(self, owner: Hashable) -> None:
+        """Let go of the owner's index if there is one."""
         with self._lock:
-            self._by_agent.pop(agent_id, None)
+            self._by_owner.pop(owner, None)
 
     def evict(self) -> None:
         """Let go of idle indexes and of the longest unused ones beyond the bound.
@@ -313,10 +313,10 @@ class Indexes:
         """
         with self._lock:
             idle_since = time.monotonic() - self._idle_seconds
-            total = sum(index.bytes for index in self._by_agent.values())
-            while self._by_agent:
-                oldest = next(iter(self._by_agent.values()))
+            total = sum(index.bytes for index in self._by_owner.values())
+            while self._by_owner:
+                oldest = next(iter(self._by_owner.values()))
                 if total <= self._bytes_max and oldest.used_at >= idle_since:
                     return
                 total -= oldest.bytes
-                self._by_agent.popitem(last=False)
+                self._by_owner.popitem(last=False)

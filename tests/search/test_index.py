@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.search_index import EMPTY_BYTES, AgentIndex, Document, Hit, Indexes, TooLarge, scan
-from memory.words import Query, line, tags_line
+from agentboard.search.index import EMPTY_BYTES, Document, Hit, Indexes, TextIndex, TooLarge, scan
+from agentboard.search.words import Query, line, tags_line
 
 PLENTY = 1_000_000_000  # bytes
 
@@ -21,13 +21,13 @@ def note(id: int, body: str = "", **fields: object) -> Document:
     return replace(document, **fields)  # type: ignore[arg-type]
 
 
-def index_of(*documents: Document) -> AgentIndex:
-    index = AgentIndex(PLENTY)
+def index_of(*documents: Document) -> TextIndex:
+    index = TextIndex(PLENTY)
     index.put(documents)
     return index
 
 
-def found(index: AgentIndex, q: str, **filters: str) -> set[int]:
+def found(index: TextIndex, q: str, **filters: str) -> set[int]:
     return {hit.id for hit in index.search(Query.parse(q), limit=1000, **filters)}  # type: ignore[arg-type]
 
 
@@ -152,7 +152,7 @@ def test_hits_come_by_score_then_by_name() -> None:
     assert hits[2].score == hits[3].score
 
 
-def pages(index: AgentIndex, query: Query, size: int) -> Iterator[list[Hit]]:
+def pages(index: TextIndex, query: Query, size: int) -> Iterator[list[Hit]]:
     after = None
     while page := index.search(query, after=after, limit=size):
         yield page
@@ -247,7 +247,7 @@ def test_an_index_over_its_bound_gives_up_its_notes_and_reads_no_more() -> None:
             read += 1
             yield note(n, "word " * 1000)
 
-    index = AgentIndex(EMPTY_BYTES + 2_000_000)
+    index = TextIndex(EMPTY_BYTES + 2_000_000)
     index.put(many())
     assert index.too_large
     assert index.bytes == EMPTY_BYTES

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.words import (
+from agentboard.search.words import (
     CACHED_CHARACTERS_MAX,
     PHRASES_MAX,
     Query,

@@ -1,0 +1,1 @@
+"""Searching encrypted text: words, indexes in memory, and keeping those up to date."""
