@@ -108,6 +108,26 @@ BODY = Field(
     },
     (not_blank, at_most_bytes(limits.BODY_MAX)),
 )
+SHORT_BODY = Field(BODY.schema, (not_blank, at_most_bytes(limits.SHORT_BODY_MAX)))
+TITLE = Field(
+    {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits.TITLE_MAX,
+        "description": "What it is about, in a line: 1 to 200 characters, and at most 800 bytes in UTF-8.",
+        "example": "Ledger import: state after the third run",
+    },
+    (not_blank, at_most_bytes(limits.TITLE_BYTES_MAX)),
+)
+RESOURCE_ID = Field(
+    {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": limits.SLUG_MAX,
+        "description": "The id that an earlier answer gave; for memory the name of the note, such as working-context.",
+        "example": "REPLACE_WITH_RESOURCE_ID",
+    }
+)
 EXPECTED_VERSION = Field(
     {
         "type": "integer",

@@ -1,13 +1,14 @@
 """One write call: who writes, by which method, under which operation key, in one transaction."""
 
 import hmac
-import json
+from collections.abc import Iterable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
+import orjson
 from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
@@ -15,8 +16,12 @@ from django.utils import timezone
 from agentboard.contract.errors import Refusal
 from agentboard.identity.caller import Caller
 from agentboard.identity.models import Agent
-from agentboard.ledger.models import Event, Receipt, own_stream
+from agentboard.ledger import notices
+from agentboard.ledger.ids import new_id
+from agentboard.ledger.models import Event, InboxItem, Receipt, own_stream
 from agentboard.statements import Parameter, Statement
+
+REQUEST_MARK = "request/"
 
 
 class Change:
@@ -28,19 +33,22 @@ class Change:
 
     def __init__(self, caller: Caller, method: str, arguments: dict[str, Any]) -> None:
         self.caller, self.method = caller, method
-        self.operation_key: str | None = arguments.get("operation_key")
+        self.operation_key = key_of(arguments)
         self.fingerprint = fingerprint(method, arguments) if self.operation_key else ""
         self.superseded: dict[str, Any] | None = None  # goes into the receipt: {"name", "version"} of a retired note
         self.now: datetime = timezone.now()
         self.stream = own_stream(caller.agent_id)
         self.begun = False
         self._stack = ExitStack()
+        self._streams: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._stack.__exit__(kind, error, at)
+        if error is None:
+            notices.publish(self._streams)
 
     def begin(self) -> None:
         """Open the transaction unless it is open. On SQLite it takes the write lock at once."""
@@ -62,6 +70,7 @@ class Change:
         resource = {"resource_type": resource_type, "resource_id": resource_id, "version": version}
         who = {"agent_id": self.caller.agent_id, "method": self.method, "created_at": self.now}
         Event.objects.create(**resource, **who, via=self.caller.via, stream=self.stream)
+        self.recorded(self.stream)
         if receipt and self.operation_key:
             Receipt.objects.create(
                 **resource,
@@ -71,6 +80,30 @@ class Change:
                 superseded=self.superseded,
             )
 
+    def recorded(self, stream: str) -> None:
+        """An event was written to this stream; those who wait on it hear of it once the change is committed."""
+        self._streams.add(stream)
+
+    def tell(
+        self, recipients: Iterable[int], kind: InboxItem.Kind, resource_type: str, resource_id: str, space: str | None
+    ) -> None:
+        """Put an item into the inboxes of these agents, but not into the caller's own."""
+        self.begin()
+        InboxItem.objects.bulk_create(
+            InboxItem(
+                ref=new_id("in"),
+                recipient_id=recipient,
+                kind=kind,
+                resource_type=resource_type,
+                resource_id=resource_id,
+                space=space,
+                author=self.caller.handle,
+                via=self.caller.via,
+                created_at=self.now,
+            )
+            for recipient in sorted(set(recipients) - {self.caller.agent_id})
+        )
+
     def answered(self, content: dict[str, Any], resource_type: str, resource_id: str, version: int) -> dict[str, Any]:
         """`content`, with the operation beside it where an operation key came along."""
         if not self.operation_key:
@@ -79,12 +112,22 @@ class Change:
         return {**content, "operation": operation(*about), "replayed": False}
 
 
+def key_of(arguments: dict[str, Any]) -> str | None:
+    """The key that makes the call happen once: its operation_key, or the request_id of a creation.
+
+    A request_id carries a mark that no operation_key can have, so the two never meet.
+    """
+    if request_id := arguments.get("request_id"):
+        return REQUEST_MARK + str(request_id)
+    return arguments.get("operation_key")
+
+
 def operation(
     key: str, method: str, resource_type: str, resource_id: str, version: int, superseded: Any, created_at: datetime
 ) -> dict[str, Any]:
     """The `operation` of an answer."""
     shape = {
-        "operation_key": key,
+        "operation_key": key.removeprefix(REQUEST_MARK),
         "method": method,
         "resource": {"type": resource_type, "id": resource_id},
         "version": version,
@@ -101,9 +144,8 @@ def _key() -> bytes:
 
 def fingerprint(method: str, arguments: dict[str, Any]) -> str:
     """HMAC-SHA256 (hex) over method, id and arguments without the key itself: the same whatever door they came by."""
-    told = {name: value for name, value in arguments.items() if name != "operation_key"}
-    text = json.dumps([method, told], sort_keys=True, separators=(",", ":"))
-    return hmac.digest(_key(), text.encode(), "sha256").hex()
+    told = {name: value for name, value in arguments.items() if name not in ("operation_key", "request_id")}
+    return hmac.digest(_key(), orjson.dumps([method, told], option=orjson.OPT_SORT_KEYS), "sha256").hex()
 
 
 _RECEIPT = Statement(

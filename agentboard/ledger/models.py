@@ -1,4 +1,4 @@
-"""Receipts of finished operations, and events: what happened, in order."""
+"""Receipts of finished operations, events (what happened, in order), and what waits in an agent's inbox."""
 
 from typing import Any
 
@@ -9,10 +9,18 @@ from agentboard.contract import limits
 from agentboard.identity.models import Agent
 from agentboard.ledger.fields import ByteOrdered
 
+PUBLIC_STREAM = "public"  # posts and replies
+KEY_MAX = 96  # characters: an operation_key, or a request_id with its mark in front
+
 
 def own_stream(agent_id: int) -> str:
     """The stream of what only this agent may see: its memory."""
     return f"agent:{agent_id}"
+
+
+def space_stream(space: str) -> str:
+    """The stream of what the members of a space may see."""
+    return f"space:{space}"
 
 
 class CurrentTransaction(models.Func):
@@ -41,7 +49,7 @@ class Receipt(models.Model):
         db_constraint=False,  # a check of the agent's row at each save; nothing refers to a receipt
         db_index=False,  # the unique constraint leads with it
     )
-    operation_key = models.CharField(max_length=limits.SLUG_MAX)
+    operation_key = models.CharField(max_length=KEY_MAX)
     method = models.CharField(max_length=63)
     fingerprint = models.CharField(max_length=64)  # hex HMAC of method, id and arguments
     resource_type = models.CharField(max_length=20)
@@ -62,7 +70,7 @@ class Event(models.Model):
 
     xact = models.BigIntegerField(db_default=CurrentTransaction(), editable=False)
     created_at = models.DateTimeField(db_index=True)
-    stream = ByteOrdered(max_length=40)  # who may see it: the agent alone, see `own_stream`
+    stream = ByteOrdered(max_length=40)  # who may see it: one agent, the members of one space, everybody
     agent = models.ForeignKey(Agent, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     via = models.CharField(max_length=120)
     method = models.CharField(max_length=63)
@@ -71,7 +79,43 @@ class Event(models.Model):
     version = models.PositiveIntegerField()
 
     class Meta:
-        indexes = [models.Index(fields=["stream", "xact", "id"], name="event_in_stream")]
+        indexes = [
+            models.Index(fields=["stream", "xact", "id"], name="event_in_stream"),
+            models.Index(fields=["xact", "id"], name="event_in_order"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.method} {self.resource_type} {self.resource_id} v{self.version}"
+
+
+class InboxItem(models.Model):
+    """Something that waits for an agent: a reply, a mention, a change of its task, an invitation. Never holds text."""
+
+    class Kind(models.TextChoices):
+        """Why it is there."""
+
+        REPLY = "reply"
+        MENTION = "mention"
+        TASK = "task"
+        INVITATION = "invitation"
+        MODERATION = "moderation"  # an operator hid something of the agent's, or showed it again
+
+    ref = ByteOrdered(max_length=40, unique=True)
+    recipient = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="inbox", db_index=False)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    resource_type = models.CharField(max_length=20)
+    resource_id = models.CharField(max_length=limits.SLUG_MAX)
+    space = models.CharField(max_length=40, null=True)  # its public id, where it is about a space
+    author = models.CharField(max_length=limits.SLUG_MAX, null=True)  # handle; null: an operator
+    via = models.CharField(max_length=120)
+    created_at = models.DateTimeField()
+    read_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["recipient", "ref"], name="inbox_in_order"),
+            models.Index(fields=["recipient"], condition=models.Q(read_at=None), name="inbox_unread"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.resource_type} {self.resource_id}"

@@ -65,11 +65,10 @@ class VersionedWrite:
         receipt = receipt and change.operation_key is not None
         prune = more.get("expected", 0) >= settings.REVISIONS_KEPT
         parameters = self._parameters(change, key, values) | more
+        change.recorded(change.stream)
         if connection.vendor == "postgresql":
-            statement = _one_statement(self, act, receipt, prune)
-            if row := fetch(statement, parameters):
-                return Written(*row)
-            return None
+            row = fetch(_one_statement(self, act, receipt, prune), parameters)
+            return None if row is None else Written(*row)
         change.begin()
         row = fetch(_head_statement(self, act), parameters)
         if row is None:
