@@ -3,7 +3,7 @@
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 NEEDS = import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: run test bench lint venv
+.PHONY: run demo test bench lint venv
 
 run: .venv/runtime
 	@exec .venv/bin/python manage.py serve
@@ -11,6 +11,9 @@ run: .venv/runtime
 test: .venv/tests
 	TEST_DATABASE_URL= .venv/bin/python -m pytest $(ARGS)
 	.venv/bin/python -m tests.databases $(ARGS)
+
+demo: .venv/runtime
+	@.venv/bin/python manage.py demo
 
 bench: .venv/tests
 	.venv/bin/python -m tests.bench $(ARGS)

@@ -25,5 +25,5 @@ doors: list[tuple[str, Any]] = [  # the first whose pattern fits the path, which
     (r"", PagesHandler()),
 ]
 application = ProtocolTypeRouter(
-    {"http": URLRouter([re_path(pattern, door) for pattern, door in doors]), "lifespan": Lifespan()}
+    {"http": URLRouter([re_path(pattern, door) for pattern, door in doors]), "lifespan": Lifespan(threads)}
 )

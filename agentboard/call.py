@@ -46,27 +46,30 @@ def write(method: Method, caller: Caller, arguments: Arguments) -> Answer:
     So the receipt decides before versions, references and quota, at no cost to writes that succeed.
     """
     own = {name: value for name, value in arguments.items() if name != "operation_key"}
-    for attempt in range(ATTEMPTS):
+    for attempt in range(1, ATTEMPTS + 1):
         change = Change(caller, method.name, arguments)
         try:
             with change:
-                return method.run(change, **own)
+                answer = method.run(change, **own)
         except (Refusal, IntegrityError, OperationalError) as failed:
-            if may_retry(failed, last=attempt == ATTEMPTS - 1):
+            if may_retry(failed) and attempt < ATTEMPTS:
                 continue
-            done = None if isinstance(failed, OperationalError) else replay(change)
+            done = None if isinstance(failed, OperationalError) else replay(change, method.may_see)
             if done is not None:
                 return Answer(done)
-            if isinstance(failed, IntegrityError) and change.operation_key and attempt < ATTEMPTS - 1:
+            if isinstance(failed, IntegrityError) and change.operation_key and attempt < ATTEMPTS:
                 continue  # the receipt that stood in the way had expired
             raise
+        if change.settled:
+            return answer
+        done = replay(change, method.may_see)  # there was nothing to do; perhaps because the first call did it
+        return answer if done is None else Answer(done)
     raise AssertionError("the last attempt returns or raises")
 
 
-def may_retry(failed: Exception, *, last: bool) -> bool:
+def may_retry(failed: Exception) -> bool:
     """Whether PostgreSQL ended one of two transactions that waited for each other: it did nothing, so do it again."""
-    state = getattr(failed.__cause__, "sqlstate", None)
-    return isinstance(failed, OperationalError) and state in _RETRY and not last
+    return isinstance(failed, OperationalError) and getattr(failed.__cause__, "sqlstate", None) in _RETRY
 
 
 def refuse_secrets(arguments: Arguments) -> None:

@@ -2,26 +2,21 @@
 
 from typing import Any
 
-from django.conf import settings
-from django.db.models import F
-
-from agentboard.contract import limits, shapes
+from agentboard.board.methods import METHODS as BOARD
+from agentboard.contract import limits
 from agentboard.contract.document import contract
 from agentboard.contract.errors import Refusal
 from agentboard.contract.fields import LIST, Field
 from agentboard.contract.method import Answer, Effects, Hint, Method
 from agentboard.contract.page import page, position
 from agentboard.identity.caller import Caller
-from agentboard.identity.models import Agent, AgentKey
 from memory.methods import METHODS as MEMORY
-from memory.models import Note
+from posts.methods import METHODS as POSTS
+from posts.methods import report_content
+from spaces.entry import is_public_entry
+from spaces.methods import METHODS as COORDINATION
 
-GROUPS = {"board": "Every credential", "memory": "Memory"}
-READ = Effects(
-    read_only=Hint(True, "Returns what the server knows of itself and of the caller."),
-    destructive=Hint(False, "Changes nothing."),
-    open_world=Hint(False, "Reads nothing but this server."),
-)
+GROUPS = {"board": "Every credential", "memory": "Memory", "coordination": "Spaces", "posts": "Posts"}
 
 
 def get_help(
@@ -55,42 +50,6 @@ def told(method: Method) -> dict[str, Any]:
     }
 
 
-def whoami(caller: Caller) -> Answer:
-    """The agent, the credential and its scopes, the limits and what is used of them."""
-    agent = Agent.objects.annotate(owner_name=F("owner__username")).get(pk=caller.agent_id)
-    key = AgentKey.objects.filter(pk=caller.credential_id or 0).first() if caller.credential == "key" else None
-    return Answer(
-        {
-            "agent": {
-                "handle": agent.handle,
-                "display_name": agent.display_name,
-                "purpose": agent.purpose,
-                "owner": agent.owner_name,
-                "created_at": agent.created_at,
-            },
-            "credential": {
-                "type": caller.credential,
-                "name": key.name if key else None,
-                "hint": key.hint if key else None,
-                "expires_at": key.expires_at if key else None,
-            },
-            "via": caller.via,
-            "scopes": sorted(caller.scopes),
-            "limits": {
-                "calls_per_minute": settings.CALLS_PER_MINUTE,
-                "calls_burst": settings.CALLS_BURST,
-                "notes": settings.NOTES_PER_AGENT,
-                "body_bytes": limits.BODY_MAX,
-                "request_bytes": limits.REQUEST_MAX,
-                "revisions_kept": settings.REVISIONS_KEPT,
-                "revision_days": settings.REVISION_DAYS,
-                "operation_key_days": settings.RECEIPT_DAYS,
-            },
-            "use": {"notes": Note.objects.count_of(caller)},
-        }
-    )
-
-
 _METHOD_NAME = Field(
     {
         "type": "string",
@@ -100,43 +59,26 @@ _METHOD_NAME = Field(
         "example": "save_memory",
     }
 )
-BOARD = (
-    Method(
-        name="get_help",
-        title="Read how to call a method",
-        group="board",
-        scope=None,
-        verb="GET",
-        path="help/{id}",
-        id=_METHOD_NAME,
-        id_required=False,
-        public=True,
-        description="List the methods of this server, or read the whole contract of one: its arguments, schemas, "
-        "examples and scopes, for REST and for MCP.",
-        run=get_help,
-        effects=READ,
-        arguments=LIST,
-        answer={"type": "object"},
+HELP = Method(
+    name="get_help",
+    title="Read how to call a method",
+    group="board",
+    scope=None,
+    verb="GET",
+    path="help/{id}",
+    id=_METHOD_NAME,
+    id_required=False,
+    public=True,
+    description="List the methods of this server, or read the whole contract of one: its arguments, schemas, "
+    "examples and scopes, for REST and for MCP.",
+    run=get_help,
+    effects=Effects(
+        read_only=Hint(True, "Returns what the server publishes of itself."),
+        destructive=Hint(False, "Changes nothing."),
+        open_world=Hint(False, "Reads nothing but this server."),
     ),
-    Method(
-        name="whoami",
-        title="See who you are here",
-        group="board",
-        scope=None,
-        verb="GET",
-        path="me",
-        description="Tell which agent this credential acts as, which scopes it has, the limits that hold, and how much "
-        "of them is used.",
-        run=whoami,
-        effects=READ,
-        answer=shapes.thing(
-            agent={"type": "object"},
-            credential={"type": "object"},
-            via=shapes.TEXT,
-            scopes=shapes.many(shapes.TEXT),
-            limits={"type": "object"},
-            use={"type": "object"},
-        ),
-    ),
+    arguments=LIST,
+    answer={"type": "object"},
 )
-CATALOG: dict[str, Method] = {method.name: method for method in (*BOARD, *MEMORY)}
+REPORT = report_content(is_public_entry)
+CATALOG: dict[str, Method] = {method.name: method for method in (HELP, *BOARD, *MEMORY, *COORDINATION, *POSTS, REPORT)}

@@ -9,6 +9,8 @@ from agentboard.encryption import keys
 from agentboard.health import readiness
 from agentboard.identity.caller import flush_last_used
 from agentboard.one_cpu import stay_on_one_cpu
+from agentboard.relay import Relay
+from agentboard.threads import Threads
 
 
 def check_keys() -> None:
@@ -21,6 +23,9 @@ def check_keys() -> None:
 class Lifespan:
     """The ASGI lifespan protocol."""
 
+    def __init__(self, threads: Threads) -> None:
+        self._relay = Relay(threads)
+
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await receive()  # lifespan.startup
         try:
@@ -29,8 +34,10 @@ class Lifespan:
             await send({"type": "lifespan.startup.failed", "message": str(error)})
             return
         stay_on_one_cpu()
+        self._relay.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()  # lifespan.shutdown
+        self._relay.stop()
         await asyncio.to_thread(flush_last_used)
         await asyncio.to_thread(readiness.close)
         await send({"type": "lifespan.shutdown.complete"})

@@ -215,7 +215,10 @@ class MethodView(BoardView):
             "RateLimit-Policy": f'"{budget.name}";q={budget.per_minute};w=60',
             "RateLimit": f'"{budget.name}";r={budget.remaining};t={budget.reset_seconds}',
         }
-        return Response(answer.content, status=201 if answer.created else 200, headers=headers)
+        response = Response(answer.content, status=201 if answer.created else 200, headers=headers)
+        if answer.wait is not None:
+            response.agentboard_wait = answer.wait  # type: ignore[attr-defined]  # the door waits, not this thread
+        return response
 
 
 def arguments_of(request: Request, method: Method) -> Mapping[str, Any]:

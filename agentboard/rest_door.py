@@ -10,6 +10,9 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import BadRequest, SuspiciousOperation
@@ -20,20 +23,33 @@ from rest_framework import exceptions
 
 from agentboard.contract import limits
 from agentboard.contract.errors import Refusal
+from agentboard.contract.method import Wait
+from agentboard.ledger import notices
 from agentboard.logs import request_id
 from agentboard.rest import RefusalView
 from agentboard.threads import Threads
 
 URLCONF = "agentboard.rest"
 BODY_SECONDS = 30
+LOOK_SECONDS = 10  # between looks of a call that waits and hears nothing
+EARLY_SECONDS = 0.2  # after a notice whose event cannot be read in order yet
 DRAINED_MAX = (
     4 * 1024 * 1024
 )  # bytes of a too large body that are read and dropped, so that its sender hears the answer
 _REQUEST_ID = re.compile(limits.REQUEST_ID + r"\Z")
 
 Message = dict[str, Any]
-Reply = tuple[int, list[tuple[bytes, bytes]], bytes]
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One answer as ASGI sends it; `wait` says that it is empty and may be held back."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    content: bytes
+    wait: Wait | None = None
 
 
 class Gone(Exception):
@@ -57,11 +73,33 @@ class RestDoor:
         except Refusal as error:
             refusal = error
         try:
-            status, headers, content = await self.threads.run(self.answer, scope, body, refusal)
+            reply = await self.threads.run(self.answer, scope, body, refusal)
+            if reply.wait is not None:
+                reply = await self.patient(scope, body, receive, reply.wait)
         except Refusal as error:
-            status, headers, content = self.answer(scope, b"", error)
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": content})
+            reply = self.answer(scope, b"", error)
+        except Gone:
+            return
+        await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers})
+        await send({"type": "http.response.body", "body": reply.content})
+
+    async def patient(self, scope: Any, body: bytes, receive: Any, wait: Wait) -> Reply:
+        """The answer once there is something in it, or what it is when the time is over.
+
+        Waits on the loop, with no thread and no connection held. Each look is the whole call anew, so a credential or a
+        membership that has ended meanwhile counts.
+        """
+        end = time.monotonic() + wait.seconds
+        heard = False
+        with notices.waiting(wait.streams) as waiter, heard_of(receive) as gone:
+            while True:
+                reply = await self.threads.run(self.answer, scope, body, None)
+                left = end - time.monotonic()
+                if reply.wait is None or left <= 0:
+                    return reply
+                heard = await waiter.wait(min(left, EARLY_SECONDS if heard else LOOK_SECONDS))
+                if gone.is_set():
+                    raise Gone
 
     def answer(self, scope: Any, body: bytes, refusal: Exception | None) -> Reply:
         """The answer to one request, logged."""
@@ -75,7 +113,8 @@ class RestDoor:
         headers += [(b"Content-Length", b"%d" % len(content)), (b"X-Request-Id", name.encode())]
         log(request, response.status_code, time.perf_counter() - started)
         request_id.set("-")
-        return response.status_code, headers, b"" if request.method == "HEAD" else content
+        wait = getattr(response, "agentboard_wait", None)
+        return Reply(response.status_code, headers, b"" if request.method == "HEAD" else content, wait)
 
     def _response(self, request: HttpRequest, refusal: Exception | None) -> Any:
         try:
@@ -100,6 +139,22 @@ def in_our_words(error: Exception) -> Exception:
             next_action="Use the server's public URL; its operator sets it with AGENTBOARD_URL.",
         )
     return error
+
+
+@contextmanager
+def heard_of(receive: Any) -> Iterator[asyncio.Event]:
+    """An event that is set when the client hangs up."""
+    gone = asyncio.Event()
+
+    async def listen() -> None:
+        if (await receive())["type"] == "http.disconnect":  # after the body nothing else comes
+            gone.set()
+
+    task = asyncio.get_running_loop().create_task(listen())
+    try:
+        yield gone
+    finally:
+        task.cancel()
 
 
 async def read(receive: Any) -> bytes:

@@ -69,6 +69,8 @@ INSTALLED_APPS = [
     "agentboard.identity",
     "agentboard.ledger",
     "memory",
+    "spaces",
+    "posts",
 ]
 MIDDLEWARE = [  # for pages only: the API doors have none of it
     "django.middleware.security.SecurityMiddleware",

@@ -23,13 +23,14 @@ from agentboard.identity.models import Agent
 from agentboard.ledger.change import Change
 from agentboard.ledger.fields import ByteOrdered, Slugs
 from agentboard.ledger.models import own_stream
+from agentboard.ledger.tag_counts import counted
+from agentboard.ledger.text import cut, unified
 from agentboard.ledger.versioned import VersionedWrite, Written
 from agentboard.search.current import Source
 from agentboard.search.index import Document
 from agentboard.search.words import PHRASES_MAX, Query, snippet
 from agentboard.statements import Parameter, Row, Statement
 from memory import search
-from memory import tags as tag_counts
 from memory.content import (
     TEXTS,
     Content,
@@ -37,13 +38,11 @@ from memory.content import (
     Shown,
     State,
     changed,
-    cut,
     edited,
     opened,
     origin,
     retired,
     sealing_place,
-    unified,
 )
 
 RESOURCE = "note"
@@ -177,7 +176,7 @@ class NoteManager(models.Manager["Note"]):
         old, old_version = supersedes["name"], supersedes["expected_version"]
         refuse_odd_supersede(name, content, expected_version, old)
         self._hold(change, name, 0)
-        states = self._check_links(change.caller, name, content)
+        self._check_links(change.caller, name, content)
         standing = self._hold(change, old, old_version)
         if standing is not None and standing.status == "superseded":
             raise Refusal("state_conflict", f"{old} was superseded already, at version {standing.version}.")
@@ -185,7 +184,9 @@ class NoteManager(models.Manager["Note"]):
         was = retired(self._revision(change.caller, old, old_version).content, name)
         written = self._create(change, name, content)
         retiring = self._update(change, old, old_version, was, receipt=False)
-        assert retiring is not None  # the agent's other changes wait, see Change.alone
+        if retiring is None:  # a save without links waits for nobody, see Change.alone: one came in between
+            raise self._refused(change.caller, old, old_version)
+        states = self._states(change.caller.agent_id, content.memory_references)
         answer = self._written(change, name, content, written, states, created=True)
         told = {"name": old, "version": retiring.version, "status": was.status, "superseded_by": name}
         return replace(answer, content={**answer.content, "superseded": told})
@@ -205,7 +206,7 @@ class NoteManager(models.Manager["Note"]):
         if standing is None:
             written = WRITE.create(change, key, row, room=quota)
         elif standing.deleted_at is None:
-            raise self._refused(change.caller, name, 0)
+            raise self._refused(change.caller, name, 0, standing)
         elif self.filter(agent_id=change.caller.agent_id, deleted_at=None).count() < quota:
             row = content.row(change.caller.agent_id, name, standing.version + 1, change.caller.via)
             written = WRITE.revive(change, key, standing.version, row)
@@ -261,7 +262,7 @@ class NoteManager(models.Manager["Note"]):
         standing = self._standing(change.caller, name)
         living = standing is not None and standing.deleted_at is None
         if (standing.version if standing and living else 0) != expected:
-            raise self._refused(change.caller, name, expected)
+            raise self._refused(change.caller, name, expected, standing)
         return standing
 
     def _read(self, change: Change, name: str, expected: int) -> Content:
@@ -272,9 +273,12 @@ class NoteManager(models.Manager["Note"]):
             raise self._refused(change.caller, name, expected)
         return shown(row, change.caller.agent_id).content
 
-    def _refused(self, caller: Caller, name: str, expected: int) -> Refusal:
-        """Why a write of `name` at `expected` found nothing to change."""
-        standing = self._standing(caller, name)
+    def _refused(self, caller: Caller, name: str, expected: int, standing: Standing | None = None) -> Refusal:
+        """Why a write of `name` at `expected` found nothing to change: where the name stood then, or stands now.
+
+        A name that was seen living stays the reason, though it may have been deleted since.
+        """
+        standing = standing or self._standing(caller, name)
         if standing is None or standing.deleted_at is not None:
             return missing(name)
         found = (
@@ -393,7 +397,7 @@ class NoteManager(models.Manager["Note"]):
             return row[1].as_json(caller.handle, now, body=detail == "full")
 
         answer = page(rows, limit, shape, place, binding)
-        return Answer(answer if cursor else answer | tag_counts.of(caller.agent_id, self._tags))
+        return Answer(answer if cursor else answer | self._tag_counts(caller.agent_id))
 
     def search_memory(
         self,
@@ -471,6 +475,23 @@ class NoteManager(models.Manager["Note"]):
         diff = unified(before.body, after.body, (start, to))
         return Answer({"name": name, "from": start, "to": to, "diff": diff, "changed": changed(before, after)})
 
+    def for_resume(
+        self, caller: Caller, working: str, limit: int
+    ) -> tuple[dict[str, Any] | None, list[dict[str, Any]], int]:
+        """For resume: the note named `working`, whole; up to `limit` other active ones without bodies; their number.
+
+        Those due for review come first, then the latest changed.
+        """
+        now = timezone.now()
+        notes = self.filter(agent_id=caller.agent_id, deleted_at=None, status="active")
+        first = self._rows(caller, notes.filter(name=working), "full", keys=("id",))
+        others = notes.exclude(name=working)
+        due = models.Case(models.When(review_after__lte=now, then=0), default=1)
+        rows = self._rows(caller, others.order_by(due, "-updated_at", "-id")[:limit], "summary", keys=("id",))
+        told = [note.as_json(caller.handle, now, body=False) for _, note in rows]
+        whole = first[0][1].as_json(caller.handle, now, body=True) if first else None
+        return whole, told, others.count()
+
     def count_of(self, caller: Caller) -> int:
         """How many notes the agent keeps."""
         return self.filter(agent_id=caller.agent_id, deleted_at=None).count()
@@ -497,8 +518,9 @@ class NoteManager(models.Manager["Note"]):
         states = self._states(caller.agent_id, references)
         return [(pk, replace(note, states=states)) for pk, note in rows]
 
-    def _tags(self, agent_id: int) -> Iterator[Any]:
-        return self.filter(agent_id=agent_id, deleted_at=None).values_list("tags", flat=True).iterator()
+    def _tag_counts(self, agent_id: int) -> dict[str, Any]:
+        tags = self.filter(agent_id=agent_id, deleted_at=None).values_list("tags", flat=True)
+        return counted(own_stream(agent_id), RESOURCE, tags.iterator)
 
     def _source(self, agent_id: int) -> Source:
         """What the search index of the agent's notes reads from, opening one note after the other."""

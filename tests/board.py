@@ -1,7 +1,7 @@
 """Fixtures of tests that call methods: people with agents and keys in a database that keeps what they commit.
 
 The calls run in the door's own threads, where no test's transaction can be rolled back. So each test makes agents of
-its own and takes them away again, which costs less than emptying all tables.
+its own, which are taken away at the end of its file: that costs less than emptying all tables.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from itertools import count
 
 import pytest
 from django.conf import settings
-from django.db import connections
+from django.db import connections, transaction
 from pytest_django import DjangoDbBlocker
 
 from agentboard import rate
@@ -19,7 +19,7 @@ from agentboard.asgi import threads
 from agentboard.identity import models
 from agentboard.identity.people import register_person
 from agentboard.identity.scopes import ALL_SCOPES
-from tests.doors import Agent, Rest
+from tests.calls import Agent, Rest
 
 CALLS = 10_000_000  # a minute, so no test meets the limit by accident
 _numbers = count(1)
@@ -28,31 +28,29 @@ _numbers = count(1)
 class Board:
     """A database with people and agents of one test."""
 
-    def __init__(self) -> None:
+    def __init__(self, made: list[int]) -> None:
         self.door = Rest()
         self.people: list[models.Person] = []
+        self._made = made
 
     def person(self) -> models.Person:
         """A new person."""
         person = register_person(f"mira-{next(_numbers)}")
         self.people.append(person)
+        self._made.append(person.pk)
         return person
 
     def agent(self, handle: str = "", owner: models.Person | None = None) -> Agent:
         """A new agent, of a new person unless told whose, with a key for everything."""
-        row = models.Agent.objects.register(owner or self.person(), handle or f"agent-{next(_numbers)}")
-        _, key = models.AgentKey.objects.issue(row)
+        with transaction.atomic():
+            row = models.Agent.objects.register(owner or self.person(), handle or f"agent-{next(_numbers)}")
+            _, key = models.AgentKey.objects.issue(row)
         return Agent(self.door, key, row.handle, row.pk)
 
     def with_scopes(self, agent: Agent, *scopes: str) -> Agent:
         """The same agent with a key that has these scopes only."""
         _, key = models.AgentKey.objects.issue(models.Agent.objects.get(pk=agent.pk), granted=scopes)
         return Agent(self.door, key, agent.handle, agent.pk)
-
-    def clear(self) -> None:
-        """Take everything away that belongs to the people of this test."""
-        for person in self.people:
-            person.delete()
 
 
 @pytest.fixture(scope="session")
@@ -83,14 +81,21 @@ def db(kept_database: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None
         yield
 
 
+@pytest.fixture(scope="module")
+def made_people(kept_database: None, django_db_blocker: DjangoDbBlocker) -> Iterator[list[int]]:
+    """The people that the tests of one file make; in the end everything goes that belongs to them."""
+    made: list[int] = []
+    yield made
+    with django_db_blocker.unblock():
+        models.Person.objects.filter(pk__in=made).delete()
+
+
 @pytest.fixture
-def board(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
+def board(db: None, made_people: list[int], monkeypatch: pytest.MonkeyPatch) -> Board:
     """A board without limits on the rate of calls."""
     monkeypatch.setattr(rate, "AGENTS", rate.Buckets("agent", CALLS, CALLS, 1))
     monkeypatch.setattr(rate, "ADDRESSES", rate.Buckets("address", CALLS, CALLS, 1))
-    found = Board()
-    yield found
-    found.clear()
+    return Board(made_people)
 
 
 @pytest.fixture
@@ -105,4 +110,4 @@ def boreas(board: Board) -> Agent:
     return board.agent()
 
 
-__all__ = ["ALL_SCOPES", "Board", "atlas", "board", "boreas", "db", "kept_database"]
+__all__ = ["ALL_SCOPES", "Board", "atlas", "board", "boreas", "db", "kept_database", "made_people"]

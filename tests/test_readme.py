@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving import Served, served
+from tests.serving import Served, free_port, served
 
 ROOT = Path(__file__).parent.parent
 CUT = "…"
@@ -53,3 +53,24 @@ def test_every_call_of_the_readme_gets_the_answer_that_is_shown(server: Served, 
 
 def test_the_readme_shows_an_answer_below_every_block_but_the_first() -> None:
     assert [bool(shown) for _, shown in calls()] == [False] + [True] * (len(calls()) - 1)
+
+
+def test_the_demo_plays_the_story_twice_and_tells_it(server: Served, tmp_path: Path) -> None:
+    environment = {"AGENTBOARD_DATA": str(tmp_path / "data"), "PORT": str(server.port)}
+    for _ in range(2):
+        told = subprocess.run(
+            [sys.executable, "manage.py", "demo"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert told.returncode == 0, told.stderr
+        assert "claims the next free task" in told.stdout
+        assert re.search(r"reply by boreas-\w+: (post|reply) (po|re)_", told.stdout)
+
+
+def test_the_demo_says_what_to_do_where_no_server_runs(tmp_path: Path) -> None:
+    environment = {"AGENTBOARD_DATA": str(tmp_path / "data"), "PORT": str(free_port())}
+    subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True, timeout=60)
+    told = subprocess.run(
+        [sys.executable, "manage.py", "demo"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert told.returncode == 1
+    assert "start it with `make run`" in told.stderr

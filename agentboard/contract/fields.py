@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from agentboard.contract import limits
 
@@ -70,6 +71,17 @@ def not_blank(text: str) -> str | None:
 def slug(text: str) -> str | None:
     """A rule: the text is a slug of at most 80 characters, to its very end."""
     return None if len(text) <= limits.SLUG_MAX and _SLUG.match(text) else SLUG_WORDS
+
+
+def https_link(text: str) -> str | None:
+    """A rule: an absolute https address without credentials in it."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return "is not an address"
+    if parts.scheme.lower() != "https" or not parts.hostname or not text.isprintable() or " " in text:
+        return "must be an https address, such as https://example.org/report"
+    return "must not hold a user name or password" if "@" in parts.netloc else None
 
 
 def at_least(minimum: int) -> Rule:

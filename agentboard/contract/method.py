@@ -25,11 +25,20 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
+class Wait:
+    """An empty answer that its door may hold back until something comes to one of the streams, for so long at most."""
+
+    streams: tuple[str, ...]
+    seconds: int
+
+
+@dataclass(frozen=True)
 class Answer:
     """What a method gives back: the JSON object, and whether it made something new (201 at REST)."""
 
     content: dict[str, Any]
     created: bool = False
+    wait: Wait | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,7 @@ class Method:
     example: Mapping[str, Any] = field(default_factory=dict)
     creates: bool = False  # may answer 201
     public: bool = False
+    may_see: Callable[[Any, str, str], bool] | None = None  # whether a caller may still see (type, id) of a receipt
 
     @property
     def reads(self) -> bool:
@@ -122,7 +132,7 @@ class Method:
 
         `resource` is the id of the path. Raises invalid_arguments with every problem in `details`.
         """
-        given = without_nulls(data)
+        given = without_nulls(data, self.data_schema)
         problems = [*unstorable(resource, "id"), *unstorable(given)]  # first: the validator chokes on surrogates
         problems = problems or [*self._id_problems(resource), *self._schema_problems(given)]
         problems = problems or [*self._rule_problems(given)]
@@ -246,16 +256,21 @@ def refusal(problems: list[Problem]) -> Refusal:
     return Refusal("invalid_arguments", f"{path} {message}{more}.", details=details)
 
 
-def without_nulls(value: Mapping[str, Any]) -> Arguments:
-    """A copy without members that are null, in inner objects too: null for an optional argument means absent."""
-    return {name: _inner_without_nulls(inner) for name, inner in value.items() if inner is not None}
+def without_nulls(value: Mapping[str, Any], schema: Schema) -> Arguments:
+    """A copy without known members that are null, in inner objects too: null for an optional argument means absent.
+
+    An unknown member stays, null or not, so that the schema refuses it.
+    """
+    known: Schema = schema.get("properties", {})
+    kept = {name: inner for name, inner in value.items() if inner is not None or name not in known}
+    return {name: _inner_without_nulls(inner, known.get(name, {})) for name, inner in kept.items()}
 
 
-def _inner_without_nulls(value: Any) -> Any:
+def _inner_without_nulls(value: Any, schema: Schema) -> Any:
     if isinstance(value, dict):
-        return without_nulls(value)
+        return without_nulls(value, schema)
     if isinstance(value, list):
-        return [_inner_without_nulls(item) for item in value]
+        return [_inner_without_nulls(item, schema.get("items", {})) for item in value]
     return value
 
 

@@ -20,7 +20,7 @@ def document(methods: Iterable[Method], url: str) -> Document:
     found: Document = {}
     for method in methods:
         for path in paths(method):
-            found.setdefault(f"/v1/{path}", {})[method.verb.lower()] = operation(method, path)
+            found.setdefault(f"/v1/{path}", {})[method.verb.lower()] = operation(method, path, url)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -39,15 +39,18 @@ def document(methods: Iterable[Method], url: str) -> Document:
     }
 
 
-def operation(method: Method, path: str) -> Document:
-    """One operation. An optional id makes two of one method; the longer path carries the method's name and `_one`."""
+def operation(method: Method, path: str, url: str) -> Document:
+    """One operation of the server at `url`.
+
+    An optional id makes two of one method; the longer path carries the method's name and `_one`.
+    """
     two = method.id is not None and not method.id_required
     told: Document = {
         "operationId": f"{method.name}_one" if two and "{id}" in path else method.name,
         "summary": method.title,
         "description": method.description,
         "tags": [method.group],
-        "externalDocs": {"url": f"/docs/method/{method.name}"},
+        "externalDocs": {"url": f"{url}/docs/method/{method.name}"},
         "security": [] if method.public else [{"agent_key": []}],
         "parameters": [*path_parameters(method, path), *query_parameters(method)],
         "responses": responses(method),

@@ -1,7 +1,7 @@
 """One write call: who writes, by which method, under which operation key, in one transaction."""
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from functools import cache
@@ -39,6 +39,7 @@ class Change:
         self.now: datetime = timezone.now()
         self.stream = own_stream(caller.agent_id)
         self.begun = False
+        self.settled = self.operation_key is None  # or: its receipt is written
         self._stack = ExitStack()
         self._streams: set[str] = set()
 
@@ -72,6 +73,7 @@ class Change:
         Event.objects.create(**resource, **who, via=self.caller.via, stream=self.stream)
         self.recorded(self.stream)
         if receipt and self.operation_key:
+            self.settled = True
             Receipt.objects.create(
                 **resource,
                 **who,
@@ -156,11 +158,12 @@ _RECEIPT = Statement(
 )
 
 
-def replay(change: Change) -> dict[str, Any] | None:
+def replay(change: Change, may_see: Callable[[Caller, str, str], bool] | None = None) -> dict[str, Any] | None:
     """What the operation key answers when its operation is done already, or None when it is free.
 
     An expired receipt is removed, so the key is free again. Raises operation_key_conflict when the key was spent on
-    another call. Outside any transaction of the change.
+    another call, and not_found where the caller may no longer see what it was done to. Outside any transaction of the
+    change.
     """
     if not change.operation_key:
         return None
@@ -177,5 +180,7 @@ def replay(change: Change) -> dict[str, Any] | None:
             f'operation_key "{change.operation_key}" was used at {created_at:%Y-%m-%dT%H:%M:%SZ} by {method} on '
             f"{resource_type} {resource_id}, with other arguments or for another thing than this call.",
         )
+    if may_see is not None and not may_see(change.caller, resource_type, resource_id):
+        raise Refusal("not_found", f"There is no {resource_type} {resource_id} that this agent may see.")
     done = operation(change.operation_key, method, resource_type, resource_id, version, superseded, created_at)
     return {"operation": done, "replayed": True}

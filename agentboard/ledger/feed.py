@@ -1,10 +1,15 @@
 """What has changed in a stream since a reader last looked, without ever stepping over a change that commits late."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import connection
+from django.db.models import Q, QuerySet
+from django.utils import timezone
 
-from agentboard.ledger.models import Event
+from agentboard.ledger.models import Event, Horizon
 from agentboard.ledger.versioned import names
 
 
@@ -47,3 +52,52 @@ def changed(stream: str, resource_type: str, since: Position) -> tuple[list[str]
         cursor.execute(statement, (stream, since.at, resource_type))
         rows = cursor.fetchall()
     return [row[0] for row in rows], Position(max((row[1] for row in rows), default=since.at))
+
+
+@dataclass(frozen=True)
+class Place:
+    """An event's place in the strict order of all events: by transaction, then by id."""
+
+    xact: int
+    id: int
+
+
+START = Place(0, 0)
+
+
+def events(streams: Collection[str]) -> QuerySet[Event]:
+    """The kept events of the streams in their order, but none that a running transaction could still come before."""
+    kept = timezone.now() - timedelta(days=settings.EVENT_DAYS)
+    found = Event.objects.filter(stream__in=streams, created_at__gte=kept, xact__lt=Horizon())
+    return found.select_related("agent").order_by("xact", "id")
+
+
+def after(found: QuerySet[Event], place: Place) -> QuerySet[Event]:
+    """Those behind `place`."""
+    later = Q(xact__gt=place.xact) | Q(xact=place.xact, id__gt=place.id)
+    return found.filter(later, xact__gte=place.xact)  # the second lets an index start there
+
+
+def last(streams: Collection[str]) -> Place:
+    """The place of the last event of the streams that can be read now."""
+    found = events(streams).order_by("-xact", "-id").values_list("xact", "id").first()
+    return Place(*found) if found else START
+
+
+def streams_since(since: Position) -> tuple[set[str], Position]:
+    """The streams with an event since `since`, and the position to ask from the next time."""
+    table, name = names(Event)
+    if connection.vendor == "postgresql":
+        later, upto = f"{name('xact')} >= %s", _HORIZON
+    else:
+        later, upto = f"{name('id')} > %s", f"max({name('id')})"
+    statement = f"SELECT {name('stream')}, {upto} FROM {table} WHERE {later} GROUP BY {name('stream')}"
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [since.at])
+        rows = cursor.fetchall()
+    return {row[0] for row in rows}, Position(max((row[1] for row in rows), default=since.at))
+
+
+def expired(issued_at: datetime) -> bool:
+    """Whether a cursor made at this time may have missed events that are kept no longer."""
+    return issued_at < timezone.now() - timedelta(days=settings.EVENT_DAYS)

@@ -1,13 +1,20 @@
 """Columns that several domains use: names in byte order and lists of slugs."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 from django.db.models.sql.compiler import SQLCompiler
 
+# Only the stubs' classes take parameters; Django's own cannot be subscripted.
+if TYPE_CHECKING:
+    CharColumn = models.CharField[str, str]
+    SlugsColumn = models.TextField[Sequence[str], list[str]]
+else:
+    CharColumn, SlugsColumn = models.CharField, models.TextField
 
-class ByteOrdered(models.CharField):  # type: ignore[type-arg]
+
+class ByteOrdered(CharColumn):
     """Text that sorts by its bytes on every database, so that lists have one order everywhere."""
 
     def db_parameters(self, connection: Any) -> Any:
@@ -16,7 +23,7 @@ class ByteOrdered(models.CharField):  # type: ignore[type-arg]
         return {**super().db_parameters(connection), "collation": collation}
 
 
-class Slugs(models.TextField):  # type: ignore[type-arg]
+class Slugs(SlugsColumn):
     """A list of slugs in the order given, stored as ` one two `: slugs hold no space, so one LIKE finds one slug."""
 
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> list[str] | None:

@@ -40,6 +40,20 @@ class CurrentTransaction(models.Func):
         return "CAST(CAST(pg_current_xact_id() AS text) AS bigint)", []
 
 
+class Horizon(models.Func):
+    """The number below which no transaction runs any more; on SQLite one above all numbers."""
+
+    output_field = models.BigIntegerField()
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any, **_: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
+        """One writer: whatever is committed comes before whatever is not."""
+        return str(2**63 - 1), []
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: Any, **_: Any) -> tuple[str, list[Any]]:
+        """The oldest transaction that still runs, as this statement sees it."""
+        return "CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint)", []
+
+
 class Receipt(models.Model):
     """One finished operation of an agent under its operation_key; written in the transaction of the change itself."""
 
@@ -119,3 +133,21 @@ class InboxItem(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.resource_type} {self.resource_id}"
+
+
+class Resumed(models.Model):
+    """When a credential last resumed, and which events that window began and ended with."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+", db_index=False)
+    credential = models.CharField(max_length=40)  # its kind and row, as in `key:17`
+    at = models.DateTimeField()
+    since_xact = models.BigIntegerField(null=True)  # null: from the first time, nothing before it
+    since_id = models.BigIntegerField(null=True)
+    upto_xact = models.BigIntegerField()
+    upto_id = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["agent", "credential"], name="resumed_once")]
+
+    def __str__(self) -> str:
+        return f"{self.agent_id} {self.credential}"

@@ -33,10 +33,11 @@ class Written:
 class VersionedWrite:
     """Writes of one resource: `head` is its current row, `revision` its past.
 
-    `head` has version, created_at, updated_at and deleted_at (set on a name whose content was erased); `revision` has
-    version and created_at. `key` names the head's unique fields, `fields` those that a write replaces; the ones that
-    `revision` has too are copied there. `link` is the revision's foreign key to the head, `resource_id` the key field
-    that events and receipts call the resource by. The quota counts living rows by the first field of `key`.
+    `head` has version, created_at, updated_at and perhaps deleted_at (set on a name whose content was erased);
+    `revision` has version and created_at. `key` names the head's unique fields, `fields` those that a write replaces;
+    the ones that `revision` has too are copied there. `link` is the revision's foreign key to the head, `resource_id`
+    the key field that events and receipts call the resource by. The quota counts living rows by the first field of
+    `key`.
     """
 
     head: type[models.Model]
@@ -48,24 +49,27 @@ class VersionedWrite:
     resource_id: str
 
     def update(
-        self, change: Change, key: Values, expected: int, values: Values, *, receipt: bool = True
+        self, change: Change, key: Values, expected: int, values: Values, *, receipt: bool = True, prune: bool = True
     ) -> Written | None:
         """Replace `fields` where the living row is at version `expected`; None where it is not."""
-        return self._run("update", change, key, values, receipt, expected=expected)
+        return self._run("update", change, key, values, receipt, prune, expected=expected)
 
     def revive(self, change: Change, key: Values, expected: int, values: Values) -> Written | None:
         """Give an erased name content again, its versions going on from `expected`; None where somebody was faster."""
-        return self._run("revive", change, key, values, True, expected=expected)
+        return self._run("revive", change, key, values, True, True, expected=expected)
 
     def create(self, change: Change, key: Values, values: Values, *, room: int) -> Written | None:
         """Insert version 1 where the name was never used and fewer than `room` rows live; None otherwise."""
-        return self._run("create", change, key, values, True, room=room)
+        return self._run("create", change, key, values, True, False, room=room)
 
-    def _run(self, act: str, change: Change, key: Values, values: Values, receipt: bool, **more: int) -> Written | None:
+    def _run(
+        self, act: str, change: Change, key: Values, values: Values, receipt: bool, prune: bool, **more: int
+    ) -> Written | None:
         receipt = receipt and change.operation_key is not None
-        prune = more.get("expected", 0) >= settings.REVISIONS_KEPT
+        prune = prune and more.get("expected", 0) >= settings.REVISIONS_KEPT
         parameters = self._parameters(change, key, values) | more
         change.recorded(change.stream)
+        change.settled = change.settled or receipt
         if connection.vendor == "postgresql":
             row = fetch(_one_statement(self, act, receipt, prune), parameters)
             return None if row is None else Written(*row)
@@ -129,7 +133,9 @@ def _swap(write: VersionedWrite, *, revive: bool) -> str:
     changes += [f"{name('version')} = {name('version')} + 1", f"{name('updated_at')} = %(now)s"]
     changes += [f"{name('deleted_at')} = NULL", f"{name('created_at')} = %(now)s"] if revive else []
     matches = [f"{name(field)} = %(key_{field})s" for field in write.key]
-    matches += [f"{name('version')} = %(expected)s", f"{name('deleted_at')} IS {'NOT ' if revive else ''}NULL"]
+    matches += [f"{name('version')} = %(expected)s"]
+    if has_field(write.head, "deleted_at"):
+        matches += [f"{name('deleted_at')} IS {'NOT ' if revive else ''}NULL"]
     return (
         f"UPDATE {table} SET {', '.join(changes)} WHERE {' AND '.join(matches)} "
         f"RETURNING {name('id')}, {name('version')}, {name('created_at')}"

@@ -2,13 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
 from http.client import HTTPConnection
 from typing import Any, Protocol
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from jsonschema_rs import Draft202012Validator
 
@@ -131,6 +131,19 @@ class Rest:
         return self.exchange(Request(method.verb, f"/v1/{path}", "", headers, body))
 
 
+def posted(agent: Agent, path: str, body: bytes) -> Reply:
+    """The reply to bytes that the agent posts as JSON, whatever they are."""
+    assert isinstance(agent.door, Rest)
+    headers = {"authorization": f"Bearer {agent.key}", "content-type": "application/json"}
+    return agent.door.exchange(Request("POST", path, "", headers, body))
+
+
+def got(agent: Agent, path: str, query: str = "") -> Reply:
+    """The reply to a GET of the agent, whatever the query string is."""
+    assert isinstance(agent.door, Rest)
+    return agent.door.exchange(Request("GET", path, query, {"authorization": f"Bearer {agent.key}"}))
+
+
 def query(data: Data) -> str:
     """A query string; booleans and numbers as JSON writes them."""
     return urlencode({name: v if isinstance(v, str) else json.dumps(v) for name, v in data.items()})
@@ -145,21 +158,6 @@ async def _exchanged(request: Request) -> Reply:
     from agentboard.asgi import application  # sets Django up, so after conftest.py has
 
     sent: list[Any] = []
-    path, _, _ = request.path.partition("?")
-    headers = {"host": "127.0.0.1", **request.headers}
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": request.verb,
-        "scheme": "http",
-        "path": _unquoted(path),
-        "raw_path": path.encode(),
-        "query_string": request.query.encode(),
-        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        "client": ("127.0.0.1", 50_000),
-        "server": ("127.0.0.1", 8000),
-    }
 
     async def receive() -> Any:
         return {"type": "http.request", "body": request.body, "more_body": False}
@@ -167,15 +165,34 @@ async def _exchanged(request: Request) -> Reply:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    await application(scope, receive, send)
-    found = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
-    return _reply(sent[0]["status"], found, b"".join(message["body"] for message in sent[1:]))
+    await application(_scope(request), receive, send)
+    return _reply(sent[0]["status"], sent[0]["headers"], b"".join(message["body"] for message in sent[1:]))
 
 
-def _unquoted(path: str) -> str:
-    from urllib.parse import unquote
+def in_this_thread(request: Request) -> Reply:
+    """The reply of the REST door, made in the thread that asks and over its database connection."""
+    from agentboard.asgi import threads
+    from agentboard.rest_door import RestDoor
 
-    return unquote(path)
+    answer = RestDoor(threads).answer(_scope(request), request.body, None)
+    return _reply(answer.status, answer.headers, answer.content)
+
+
+def _scope(request: Request) -> Object:
+    headers = {"host": "127.0.0.1", **request.headers}
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.verb,
+        "scheme": "http",
+        "path": unquote(request.path),
+        "raw_path": request.path.encode(),
+        "query_string": request.query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 50_000),
+        "server": ("127.0.0.1", 8000),
+    }
 
 
 def over_socket(url: str) -> Callable[[Request], Reply]:
@@ -187,11 +204,12 @@ def over_socket(url: str) -> Callable[[Request], Reply]:
         with closing(HTTPConnection(place, timeout=SOCKET_SECONDS)) as connection:
             connection.request(request.verb, target, request.body or None, dict(request.headers))
             response = connection.getresponse()
-            headers = {name.lower(): value for name, value in response.getheaders()}
+            headers = [(name.encode(), value.encode()) for name, value in response.getheaders()]
             return _reply(response.status, headers, response.read())
 
     return exchange
 
 
-def _reply(status: int, headers: dict[str, str], raw: bytes) -> Reply:
-    return Reply(status, json.loads(raw) if raw else {}, headers, raw)
+def _reply(status: int, headers: Iterable[tuple[bytes, bytes]], raw: bytes) -> Reply:
+    found = {name.decode().lower(): value.decode() for name, value in headers}
+    return Reply(status, json.loads(raw) if raw else {}, found, raw)
