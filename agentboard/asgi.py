@@ -14,15 +14,16 @@ from django.urls import re_path  # noqa: E402
 
 from agentboard.health import healthz, readyz  # noqa: E402
 from agentboard.lifespan import Lifespan  # noqa: E402
+from agentboard.request_name import Named  # noqa: E402
 from agentboard.rest_door import RestDoor  # noqa: E402
 from agentboard.threads import PagesHandler, Threads  # noqa: E402
 
 threads = Threads(settings.THREADS)
 doors: list[tuple[str, Any]] = [  # the first whose pattern fits the path, which comes without its leading slash
     (r"^v1(?:/|$)", RestDoor(threads)),
-    (r"^healthz\Z", healthz),
-    (r"^readyz\Z", readyz),
-    (r"", PagesHandler()),
+    (r"^healthz\Z", Named(healthz)),
+    (r"^readyz\Z", Named(readyz)),
+    (r"", Named(PagesHandler())),
 ]
 application = ProtocolTypeRouter(
     {"http": URLRouter([re_path(pattern, door) for pattern, door in doors]), "lifespan": Lifespan(threads)}

@@ -7,8 +7,6 @@ sends. Django's middleware does not run here.
 import asyncio
 import io
 import logging
-import re
-import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ from agentboard.contract.errors import Refusal
 from agentboard.contract.method import Wait
 from agentboard.ledger import notices
 from agentboard.logs import request_id
+from agentboard.request_name import request_name
 from agentboard.rest import RefusalView
 from agentboard.threads import Threads
 
@@ -36,7 +35,6 @@ EARLY_SECONDS = 0.2  # after a notice whose event cannot be read in order yet
 DRAINED_MAX = (
     4 * 1024 * 1024
 )  # bytes of a too large body that are read and dropped, so that its sender hears the answer
-_REQUEST_ID = re.compile(limits.REQUEST_ID + r"\Z")
 
 Message = dict[str, Any]
 logger = logging.getLogger(__name__)
@@ -106,7 +104,7 @@ class RestDoor:
         started = time.perf_counter()
         set_urlconf(URLCONF)
         request, refusal = request_of(scope, body, refusal)
-        request_id.set(name := request_name(request))
+        request_id.set(name := request_name(str(request.META.get("HTTP_X_REQUEST_ID", ""))))
         response = self._response(request, refusal)
         content = response.content
         headers = [(key.encode("ascii"), value.encode("latin-1")) for key, value in response.items()]
@@ -195,12 +193,6 @@ def request_of(scope: Any, body: bytes, refusal: Exception | None) -> tuple[Http
         request = ASGIRequest({**scope, "headers": headers}, io.BytesIO(body))
     request.META["CONTENT_LENGTH"] = str(len(body))  # a chunked body has none, and DRF sees no body without it
     return request, refusal
-
-
-def request_name(request: HttpRequest) -> str:
-    """The client's X-Request-Id where it is a plain word, else a fresh one. For diagnosis only."""
-    given = str(request.META.get("HTTP_X_REQUEST_ID", ""))
-    return given if _REQUEST_ID.match(given) else secrets.token_hex(8)
 
 
 def log(request: HttpRequest, status: int, seconds: float) -> None:
