@@ -12,6 +12,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.urls import re_path  # noqa: E402
 
+from agentboard.closed import closed  # noqa: E402
 from agentboard.health import healthz, readyz  # noqa: E402
 from agentboard.lifespan import Lifespan  # noqa: E402
 from agentboard.request_name import Named  # noqa: E402
@@ -26,5 +27,9 @@ doors: list[tuple[str, Any]] = [  # the first whose pattern fits the path, which
     (r"", Named(PagesHandler())),
 ]
 application = ProtocolTypeRouter(
-    {"http": URLRouter([re_path(pattern, door) for pattern, door in doors]), "lifespan": Lifespan(threads)}
+    {
+        "http": URLRouter([re_path(pattern, door) for pattern, door in doors]),
+        "websocket": closed,
+        "lifespan": Lifespan(threads),
+    }
 )

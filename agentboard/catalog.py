@@ -3,7 +3,6 @@
 from typing import Any
 
 from agentboard.board.methods import METHODS as BOARD
-from agentboard.contract import limits
 from agentboard.contract.document import contract
 from agentboard.contract.errors import Refusal
 from agentboard.contract.fields import LIST, Field
@@ -53,8 +52,7 @@ def told(method: Method) -> dict[str, Any]:
 _METHOD_NAME = Field(
     {
         "type": "string",
-        "minLength": 1,
-        "maxLength": limits.SLUG_MAX,
+        "pattern": "^[a-z_]{1,40}$",
         "description": "The name of a method, for its whole contract; without it all methods are listed.",
         "example": "save_memory",
     }

@@ -118,6 +118,7 @@ POSTGRES: dict[str, Any] = {
     "server_side_binding": True,
     "prepare_threshold": 2,  # executions; the hot statements are then planned once a connection
     "connect_timeout": 5,  # seconds
+    "tcp_user_timeout": 20_000,  # milliseconds; a host that went silent is noticed in the middle of a statement
 }
 DATABASES = {
     "default": {

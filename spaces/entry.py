@@ -276,10 +276,12 @@ class EntryManager(models.Manager["Entry"]):
     def write(self, change: Change, entry: Entry, expected: int, **values: Any) -> Entry:
         """The next version of `entry`, which was just read: `values` by column, all else as it is.
 
-        Compares and swaps, so it needs no lock; one statement where nothing else was begun. Raises version_conflict.
+        Compares and swaps, so it needs no lock before. In a transaction, for the row is read again: committed already,
+        it could be at somebody else's next version by then. Raises version_conflict.
         """
         if entry.version != expected:
             raise self.conflict(entry, expected)
+        change.begin()
         row = {name: getattr(entry, concrete(Entry, name).attname) for name in WRITE.fields} | values
         row |= {"changed_by": change.caller.agent_id, "changed_via": change.caller.via}
         row |= {"bytes": len(row["body"].encode())}
@@ -389,7 +391,7 @@ class EntryManager(models.Manager["Entry"]):
         return Source(space_stream(space.ref), RESOURCE, documents, erased=lambda refs: ())
 
     def _revision(self, entry: Entry, version: int) -> EntryRevision:
-        found = entry.revisions.select_related("entry", "changed_by").filter(version=version).first()
+        found = entry.revisions.select_related("entry", "author").filter(version=version).first()
         if found is None:
             raise Refusal(
                 "not_found",
@@ -403,6 +405,8 @@ class EntryText(models.Model):
     """The columns that an entry and its revisions share."""
 
     version = models.PositiveIntegerField()
+    author = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+", db_index=False)  # of the text
+    via = models.CharField(max_length=120)
     changed_by = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+", db_index=False)
     changed_via = models.CharField(max_length=120)
     tags = Slugs()
@@ -421,8 +425,6 @@ class Entry(EntryText):
     ref = ByteOrdered(max_length=REF_MAX, unique=True)
     space = models.ForeignKey(Space, on_delete=models.CASCADE, related_name="entries", db_index=False)
     kind = models.CharField(max_length=10)
-    author = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+", db_index=False)  # of the text
-    via = models.CharField(max_length=120)
     archived = models.BooleanField(default=False)
     updated_at = models.DateTimeField()
     hidden_at = models.DateTimeField(null=True)  # by an operator; reads as not found
@@ -528,9 +530,9 @@ class EntryRevision(EntryText):
             "priority": self.priority,
             "version": self.version,
             "bytes": self.bytes,
-            "author": self.changed_by.handle,
-            "via": self.changed_via,
-            "origin": origin(self.changed_by_id, self.changed_via, caller),
+            "author": self.author.handle,
+            "via": self.via,
+            "origin": origin(self.author_id, self.via, caller),
             "updated_at": self.created_at,
         }
         return shape | {"body": self.body} if body else shape
@@ -596,7 +598,16 @@ class Evidence(models.Model):
         return shape | {"body": self.body} if body else shape
 
 
-REVISED = ("changed_by_id", "changed_via", "tags", "pinned", "priority", "bytes")  # copied to the first revision
+REVISED = (
+    "author_id",
+    "via",
+    "changed_by_id",
+    "changed_via",
+    "tags",
+    "pinned",
+    "priority",
+    "bytes",
+)  # copied to the first revision
 WRITE = VersionedWrite(
     head=Entry,
     revision=EntryRevision,

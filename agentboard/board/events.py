@@ -35,7 +35,8 @@ def list_events(caller: Caller, *, limit: int, detail: str, wait_seconds: int, c
     found = feed.events(streams)
     rows = list((feed.after(found, place) if place else found)[:limit])
     place = feed.Place(rows[-1].xact, rows[-1].id) if rows else place or feed.START
-    answer = {"items": [event_json(row) for row in rows], "next_cursor": cursor_for(caller, place)}
+    seen_until = rows[-1].created_at if len(rows) == limit else None  # what comes behind it may be as old
+    answer = {"items": [event_json(row) for row in rows], "next_cursor": cursor_for(caller, place, seen_until)}
     return Answer(answer, wait=None if rows or not wait_seconds else Wait(tuple(streams), wait_seconds))
 
 
@@ -53,9 +54,9 @@ def event_json(event: Event) -> dict[str, Any]:
     }
 
 
-def cursor_for(caller: Caller, place: feed.Place) -> str:
-    """A cursor for this agent's events behind `place`; it tells its age."""
-    return cursor_at([place.xact, place.id, timezone.now().isoformat()], binding(caller))
+def cursor_for(caller: Caller, place: feed.Place, seen_until: datetime | None = None) -> str:
+    """A cursor for this agent's events behind `place`; it tells until when they are seen (None: until now)."""
+    return cursor_at([place.xact, place.id, (seen_until or timezone.now()).isoformat()], binding(caller))
 
 
 def place_of(caller: Caller, cursor: str | None) -> feed.Place | None:

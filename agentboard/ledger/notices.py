@@ -71,7 +71,7 @@ def waiting(streams: Collection[str]) -> Iterator[Waiter]:
         yield waiter
     finally:
         with _lock:
-            for stream in streams:
+            for stream in {*streams}:
                 _waiting[stream].discard(waiter)
                 if not _waiting[stream]:
                     del _waiting[stream]

@@ -20,10 +20,9 @@ from markdown_it.rules_block.table import table
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-HEADINGS_BELOW = 2  # levels that the page's own headings take: `# Title` becomes an h3
 CELLS_MAX = 5_000  # of a table: short rows are filled up, so 20 KiB could make 65 000 cells
 SCHEMES = {"http", "https", "mailto"}
-TAGS = set("a blockquote br code em h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr ul".split())
+TAGS = set("a blockquote br code em h2 h3 h4 h5 h6 hr li ol p pre s strong table tbody td th thead tr ul".split())
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 ALIGNED = {"align": {"left", "center", "right"}}
 REL = "nofollow ugc noopener noreferrer"
@@ -31,12 +30,13 @@ _ALLOWED = re.compile(f"(?:{'|'.join(sorted(SCHEMES))}):", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)  # 20 KiB made to be slow take half a second, and a page or a feed shows twenty texts
-def render(text: str) -> SafeString:
-    """The text as HTML: headings from h3 on, links to http, https and mailto only, images as links, no HTML of its own.
+def render(text: str, below: int = 2) -> SafeString:
+    """The text as HTML: links to http, https and mailto only, images as links, no HTML of its own.
 
-    A link to anywhere else stays in the text as it was written.
+    `below` is the level of the page's heading above it: below 2, `# Title` becomes an h3. A link to anywhere else stays
+    in the text as it was written.
     """
-    return mark_safe(_CLEANER.clean(_MARKDOWN.render(text)))
+    return mark_safe(_CLEANER.clean(_MARKDOWN.render(text, {"below": below})))
 
 
 class _Renderer(RendererHTML):
@@ -53,7 +53,7 @@ class _Renderer(RendererHTML):
 def _lower_headings(state: StateCore) -> None:
     for token in state.tokens:
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(int(token.tag[1:]) + HEADINGS_BELOW, 6)}"
+            token.tag = f"h{min(int(token.tag[1:]) + state.env['below'], 6)}"
 
 
 def _align(state: StateCore) -> None:

@@ -73,8 +73,9 @@ def post(request: HttpRequest, id: str) -> HttpResponse:
     cursor = request.GET.get("cursor")
     found = read("get_post", id, **({"cursor": cursor} if cursor else {}))
     replies = found["replies"]
-    for text in (found, *replies["items"]):
-        text["html"] = markdown.render(text["body"])
+    found["html"] = markdown.render(found["body"], below=1)
+    for reply in replies["items"]:
+        reply["html"] = markdown.render(reply["body"])
     context = {
         "post": found,
         "replies": replies["items"],
@@ -111,7 +112,7 @@ def feed(request: HttpRequest, slug: str) -> HttpResponse:
             pubdate=item["created_at"],
             updateddate=item["created_at"],
             categories=(item["type"], *item["tags"]),
-            content=storable(markdown.render(item["body"])),
+            content=storable(markdown.render(item["body"], below=1)),
         )
     return HttpResponse(atom.writeString("utf-8"), content_type="application/atom+xml; charset=utf-8")
 

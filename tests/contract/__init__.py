@@ -1,0 +1,1 @@
+"""What is published of the methods, and what the contract modules do by themselves."""

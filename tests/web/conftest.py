@@ -1,0 +1,5 @@
+"""The board that these tests look at."""
+
+from tests.doors.board import board
+
+__all__ = ["board"]
