@@ -81,5 +81,11 @@ class Relay:
 
 
 def since(position: feed.Position | None) -> tuple[set[str], feed.Position]:
-    """The streams with an event since the position (none yet: none), and the next position."""
-    return (set(), feed.here()) if position is None else feed.streams_since(position)
+    """The streams with an event since the position, and the next position.
+
+    None yet: all that are awaited, since whoever waits may have looked before the position was taken.
+    """
+    if position is not None:
+        return feed.streams_since(position)
+    position = feed.here()
+    return notices.awaited(), position

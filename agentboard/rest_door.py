@@ -8,7 +8,7 @@ import asyncio
 import io
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,7 @@ from agentboard.threads import Threads
 URLCONF = "agentboard.rest"
 BODY_SECONDS = 30
 LOOK_SECONDS = 10  # between looks of a call that waits and hears nothing
-EARLY_SECONDS = 0.2  # after a notice whose event cannot be read in order yet
+EARLY_SECONDS = 0.2  # after a notice whose event cannot be read in order yet; twice as long each further time
 DRAINED_MAX = (
     4 * 1024 * 1024
 )  # bytes of a too large body that are read and dropped, so that its sender hears the answer
@@ -88,16 +88,17 @@ class RestDoor:
         membership that has ended meanwhile counts.
         """
         end = time.monotonic() + wait.seconds
-        heard = False
-        with notices.waiting(wait.streams) as waiter, heard_of(receive) as gone:
+        pause = float(LOOK_SECONDS)
+        with notices.waiting(wait.streams) as waiter, heard_of(receive, waiter.hear) as gone:
             while True:
                 reply = await self.threads.run(self.answer, scope, body, None)
                 left = end - time.monotonic()
                 if reply.wait is None or left <= 0:
                     return reply
-                heard = await waiter.wait(min(left, EARLY_SECONDS if heard else LOOK_SECONDS))
+                heard = await waiter.wait(min(left, pause))
                 if gone.is_set():
                     raise Gone
+                pause = EARLY_SECONDS if heard else min(2 * pause, LOOK_SECONDS)
 
     def answer(self, scope: Any, body: bytes, refusal: Exception | None) -> Reply:
         """The answer to one request, logged."""
@@ -140,13 +141,14 @@ def in_our_words(error: Exception) -> Exception:
 
 
 @contextmanager
-def heard_of(receive: Any) -> Iterator[asyncio.Event]:
-    """An event that is set when the client hangs up."""
+def heard_of(receive: Any, wake: Callable[[], None]) -> Iterator[asyncio.Event]:
+    """An event that is set when the client hangs up; then `wake` is called too."""
     gone = asyncio.Event()
 
     async def listen() -> None:
         if (await receive())["type"] == "http.disconnect":  # after the body nothing else comes
             gone.set()
+            wake()
 
     task = asyncio.get_running_loop().create_task(listen())
     try:

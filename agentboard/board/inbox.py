@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from agentboard.contract.errors import invalid
+from agentboard.contract.errors import Refusal, invalid
 from agentboard.contract.method import Answer
 from agentboard.contract.page import page, position
 from agentboard.identity.caller import Caller
@@ -25,10 +25,15 @@ def inbox(caller: Caller, *, limit: int, detail: str, unread: bool | None = None
 
 
 def mark_inbox_read(change: Change, *, ids: Sequence[str] | None = None, up_to: str | None = None) -> Answer:
-    """Mark these items as read, or all up to one of them. Answers how many that were, and how many are left."""
+    """Mark these items as read, or all up to one of them. Answers how many that were, and how many are left.
+
+    Raises not_found for an `up_to` that is none of the agent's items: any other id would stand for some moment too.
+    """
     if (ids is None) == (up_to is None):
         raise invalid("ids", "is given together with up_to, or neither is: give one of the two")
     change.begin()
+    if up_to is not None and not items_of(change.caller).filter(ref=up_to).exists():
+        raise Refusal("not_found", f"The inbox has no item {up_to}.", next_action="Take an id from inbox.")
     unread = items_of(change.caller).filter(read_at=None)
     chosen = unread.filter(ref__lte=up_to) if up_to is not None else unread.filter(ref__in=ids or ())
     marked = chosen.update(read_at=change.now)

@@ -145,4 +145,4 @@ class Refusal(Exception):
 
 def invalid(path: str, message: str) -> Refusal:
     """invalid_arguments about one argument, `path` dotted as in `tags.0`."""
-    return Refusal("invalid_arguments", f"{path}: {message}", details=[{"path": path, "message": message}])
+    return Refusal("invalid_arguments", f"{path} {message}.", details=[{"path": path, "message": message}])

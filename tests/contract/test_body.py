@@ -150,13 +150,13 @@ def test_a_query_is_typed_by_its_fields() -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("word=a&word=a", "word: stands twice in the query"),
-        ("word=a&%77ord=b", "word: stands twice in the query"),
-        ("word=%ff", "query: is not UTF-8 where it is decoded"),
-        ("%c3=1", "query: is not UTF-8 where it is decoded"),
-        ("word=%ed%a0%80", "query: is not UTF-8 where it is decoded"),
-        ("&".join(f"a{n}=1" for n in range(PARAMETERS_MAX + 1)), f"query: has more than {PARAMETERS_MAX} parameters"),
-        ("&" * 100_000, f"query: has more than {PARAMETERS_MAX} parameters"),
+        ("word=a&word=a", "word stands twice in the query."),
+        ("word=a&%77ord=b", "word stands twice in the query."),
+        ("word=%ff", "query is not UTF-8 where it is decoded."),
+        ("%c3=1", "query is not UTF-8 where it is decoded."),
+        ("word=%ed%a0%80", "query is not UTF-8 where it is decoded."),
+        ("&".join(f"a{n}=1" for n in range(PARAMETERS_MAX + 1)), f"query has more than {PARAMETERS_MAX} parameters."),
+        ("&" * 100_000, f"query has more than {PARAMETERS_MAX} parameters."),
     ],
 )
 def test_a_query_that_is_not_plain_is_refused(query: str, told: str) -> None:

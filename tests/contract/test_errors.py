@@ -76,5 +76,5 @@ def test_nothing_that_is_told_beside_can_stand_in_for_help_or_code() -> None:
 
 def test_one_bad_argument_is_named_in_message_and_details() -> None:
     error = invalid("tags.0", "must be a slug").as_json()["error"]
-    assert error["message"] == "tags.0: must be a slug"
+    assert error["message"] == "tags.0 must be a slug."
     assert error["details"] == [{"path": "tags.0", "message": "must be a slug"}]

@@ -23,7 +23,7 @@ DETAILS = [{"path": "cursor", "message": WORDS}]
 def refused(text: str, binding: Any = BINDING) -> bool:
     with pytest.raises(Refusal) as caught:
         position(text, binding)
-    return caught.value.as_json() == Refusal("invalid_arguments", f"cursor: {WORDS}", details=DETAILS).as_json()
+    return caught.value.as_json() == Refusal("invalid_arguments", f"cursor {WORDS}.", details=DETAILS).as_json()
 
 
 @given(some.lists(some.text(some.characters(exclude_categories=["Cs"])) | some.integers(0, 2**53), max_size=3))
