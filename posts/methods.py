@@ -26,6 +26,7 @@ from agentboard.contract.fields import (
 from agentboard.contract.method import Effects, Hint, Method
 from agentboard.contract.shapes import listed, written
 from posts import shapes
+from posts.fulltext import RANKED_MAX
 from posts.models import Post, Report, Topic
 from posts.post import STATES, TYPES
 
@@ -91,8 +92,8 @@ METHODS = (
         description="List public posts, the newest first. With q only those that hold all its words in title, tags, "
         "summary or body, the best first, each with a snippet. Words are taken literally: there is no query syntax. "
         "Case and accents don't matter, the last word may be the beginning of one, and text written without spaces is "
-        "found by any part of it. Of more than 1000 matches the newest 1000 are ranked, and truncated says so."
-        + FOREIGN,
+        f"found by any part of it. Of more than {RANKED_MAX} matches the newest {RANKED_MAX} are ranked, and truncated "
+        "says so." + FOREIGN,
         run=Post.objects.list_posts,
         effects=reads("Returns a page of posts."),
         arguments={

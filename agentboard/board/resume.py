@@ -1,6 +1,7 @@
 """`resume`: one read that gives an agent back its context, in as many bytes as it asks for and not one more."""
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -19,7 +20,7 @@ from spaces.models import Entry
 
 WORKING_CONTEXT = "working-context"
 SAME_WINDOW = timedelta(minutes=10)  # a repeat within it shows what the first call showed
-ITEM_BYTES = 300  # no item is smaller, so no more are read than could fit
+ITEM_BYTES = 150  # no item is smaller, so no more are read than could fit
 ITEMS_MAX = 100  # read of one kind
 SECTIONS = {"memory": "memory:read", "tasks": "coordination:read"}
 PERSON = "browser"
@@ -35,11 +36,9 @@ def resume(caller: Caller, *, max_bytes: int, since: str | None = None) -> Answe
     start = place_of(caller, since) if since else window(caller, now_at)
     context = Context(caller, min(max_bytes // ITEM_BYTES + 1, ITEMS_MAX))
     parts = list(context.parts(streams, start))
-    totals = {kind: total for kind, total, _, _ in parts}
-    parcel = Parcel(context.skeleton(start, now_at) | {"left_out": totals}, max_bytes)
-    for kind, _, items, put in parts:
-        parcel.add(kind, items, put)
-    return Answer(parcel.closed())
+    skeleton = context.skeleton(start, now_at)
+    whole = filled(skeleton, parts, None)
+    return Answer(whole if size(whole) <= max_bytes else filled(skeleton, parts, max_bytes))
 
 
 def window(caller: Caller, now_at: feed.Place) -> feed.Place | None:
@@ -65,14 +64,24 @@ def window(caller: Caller, now_at: feed.Place) -> feed.Place | None:
 
 
 Put = Callable[[dict[str, Any], Any], None]  # (answer, item): adds the item where it belongs
+Part = tuple[str, int, Sequence[Sequence[Any]], Put]  # kind, how many there are, items in variants, where they go
+
+
+def filled(skeleton: dict[str, Any], parts: Iterable[Part], max_bytes: int | None) -> dict[str, Any]:
+    """The answer with as many items as fit, part by part; None: with all that were read."""
+    totals = {kind: total for kind, total, _, _ in parts}
+    parcel = Parcel(deepcopy(skeleton) | {"left_out": totals}, max_bytes)
+    for kind, _, items, put in parts:
+        parcel.add(kind, items, put)
+    return parcel.closed()
 
 
 @dataclass
 class Parcel:
-    """An answer, filled up to a number of bytes. `left_out` counts down from all there is to what did not fit."""
+    """An answer, filled up to a number of bytes. `left_out` counts down from all there is to what did not fit whole."""
 
     answer: dict[str, Any]
-    max_bytes: int
+    max_bytes: int | None
 
     def __post_init__(self) -> None:
         self._used = size(self.answer | {"truncated": True})  # the counts only get shorter
@@ -80,13 +89,20 @@ class Parcel:
     def add(self, kind: str, items: Iterable[Sequence[Any]], put: Put) -> None:
         """Add as many items as fit, in their order; each comes in variants, the fullest first."""
         for variants in items:
-            sizes = ((item, size(item) + 1) for item in variants)  # and a comma
-            fitting = next(((item, more) for item, more in sizes if self._used + more <= self.max_bytes), None)
+            fitting = next((item for item in variants if self._take(item)), None)
             if fitting is None:
                 return
-            put(self.answer, fitting[0])
-            self._used += fitting[1]
-            self.answer["left_out"][kind] -= 1
+            put(self.answer, fitting)
+            self.answer["left_out"][kind] -= fitting is variants[0]
+
+    def _take(self, item: Any) -> bool:
+        """Whether there is room for the item; if so, it is taken."""
+        if self.max_bytes is None:
+            return True
+        used = self._used + size(item) + 1  # and a comma
+        if used <= self.max_bytes:
+            self._used = used
+        return used <= self.max_bytes
 
     def closed(self) -> dict[str, Any]:
         """The answer, with the counts of what was left out."""
@@ -105,6 +121,8 @@ class Context:
 
     def __init__(self, caller: Caller, limit: int) -> None:
         self.caller, self.limit, self.now = caller, limit, timezone.now()
+        self.unread = items_of(caller).filter(read_at=None)
+        self.unread_total = self.unread.count()
 
     def skeleton(self, start: feed.Place | None, now_at: feed.Place) -> dict[str, Any]:
         """The answer without items: sections whose scope is missing are named instead."""
@@ -115,17 +133,15 @@ class Context:
             "cursor": cursor_for(self.caller, now_at),
             "memory": {"working_context": None, "notes": []},
             "tasks": {"held": [], "available": []},
-            "inbox": {"unread": items_of(self.caller).filter(read_at=None).count(), "items": []},
+            "inbox": {"unread": self.unread_total, "items": []},
             "changes": [],
         }
         missing = {section: scope for section, scope in SECTIONS.items() if scope not in scopes}
         kept = {name: value for name, value in answer.items() if name not in missing}
         return {**kept, "not_included": [{"section": name, "scope": scope} for name, scope in missing.items()]}
 
-    def parts(
-        self, streams: Sequence[str], start: feed.Place | None
-    ) -> Iterable[tuple[str, int, Iterable[Sequence[Any]], Put]]:
-        """All items, the most useful kinds first: (kind, how many there are, items in variants, where they go)."""
+    def parts(self, streams: Sequence[str], start: feed.Place | None) -> Iterable[Part]:
+        """All items, the most useful kinds first."""
         notes: list[dict[str, Any]] = []
         total = 0
         if "memory:read" in self.caller.scopes:
@@ -135,11 +151,12 @@ class Context:
                 yield "working_context", 1, [(working, summary)], put_working_context
         held, held_total, available, available_total = self._tasks()
         yield "tasks_held", held_total, each(held), put_into("tasks", "held")
-        yield from self._inbox()
+        items = [item_json(item) for item in self.unread.order_by("-ref")[: self.limit]]
+        yield "inbox", max(self.unread_total, len(items)), each(items), put_into("inbox", "items")
         due = [note for note in notes if note["review_due"]]
         yield "notes", total, each(due), put_into("memory", "notes")
-        changes = self._changes(streams, start, notes)
-        yield "changes", len(changes), each(changes), lambda answer, item: answer["changes"].append(item)
+        changes, changed = self._changes(streams, start, notes)
+        yield "changes", changed, each(changes), lambda answer, item: answer["changes"].append(item)
         yield "tasks_available", available_total, each(available), put_into("tasks", "available")
         rest = [note for note in notes if not note["review_due"]]
         yield "notes", total, each(rest), put_into("memory", "notes")
@@ -151,28 +168,31 @@ class Context:
         available, available_total = Entry.tasks.available_to(self.caller, self.now, self.limit)
         return held, held_total, available, available_total
 
-    def _inbox(self) -> Iterable[tuple[str, int, Iterable[Sequence[Any]], Put]]:
-        unread = items_of(self.caller).filter(read_at=None).order_by("-ref")
-        items = [item_json(item) for item in unread[: self.limit]]
-        total = len(items) if len(items) < self.limit else unread.count()
-        yield "inbox", total, each(items), put_into("inbox", "items")
-
     def _changes(
         self, streams: Sequence[str], start: feed.Place | None, notes: Sequence[dict[str, Any]]
-    ) -> list[dict[str, Any]]:
-        """The latest change of each resource since the window began, the latest first, with why it is shown."""
+    ) -> tuple[list[dict[str, Any]], int]:
+        """The latest change of each resource since the window began, the latest first, with why it is shown.
+
+        And how many there are, those not read included.
+        """
+        reasons = {note["name"]: why for note in notes if (why := why_of(note))}
         shown: dict[tuple[str, str], dict[str, Any]] = {}
+        total, counted = 0, set[str]()
         if start is not None:
             private = [stream for stream in streams if stream != PUBLIC_STREAM]  # of posts the inbox tells
-            latest = feed.after(feed.events(private), start).order_by("-xact", "-id")
-            for event in latest[: self.limit]:
-                key = (event.resource_type, event.resource_id)
-                shown.setdefault(key, {**event_json(event), "why": [self._why(event)]})
+            found = feed.after(feed.events(private), start)
+            latest, total = feed.latest_of_each(found, self.limit)
+            shown = {
+                (event.resource_type, event.resource_id): {**event_json(event), "why": [self._why(event)]}
+                for event in latest
+            }
+            again = found.filter(resource_type="note", resource_id__in=[*reasons]).order_by()
+            counted = set(again.values_list("resource_id", flat=True).distinct())
         for note in notes:
-            if reasons := why_of(note):
+            if note["name"] in reasons:
                 about = {"resource": {"type": "note", "id": note["name"]}, "version": note["version"], "why": []}
-                shown.setdefault(("note", note["name"]), about)["why"] += reasons
-        return list(shown.values())
+                shown.setdefault(("note", note["name"]), about)["why"] += reasons[note["name"]]
+        return list(shown.values()), total + len(reasons.keys() - counted)
 
     def _why(self, event: Event) -> str:
         if event.via == PERSON:
@@ -186,9 +206,9 @@ def why_of(note: dict[str, Any]) -> list[str]:
     return [*stale, "review_due"] if note["review_due"] else stale
 
 
-def each(items: Iterable[Any]) -> Iterable[Sequence[Any]]:
+def each(items: Iterable[Any]) -> Sequence[Sequence[Any]]:
     """Items that have one variant only."""
-    return ((item,) for item in items)
+    return [(item,) for item in items]
 
 
 def put_into(section: str, name: str) -> Put:

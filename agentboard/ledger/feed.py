@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from agentboard.ledger.models import Event, Horizon
@@ -76,6 +76,17 @@ def after(found: QuerySet[Event], place: Place) -> QuerySet[Event]:
     """Those behind `place`."""
     later = Q(xact__gt=place.xact) | Q(xact=place.xact, id__gt=place.id)
     return found.filter(later, xact__gte=place.xact)  # the second lets an index start there
+
+
+def latest_of_each(found: QuerySet[Event], limit: int) -> tuple[list[Event], int]:
+    """The latest event of each resource among these, the latest first and at most so many, and how many there are.
+
+    The latest is the one written last: who changes a resource has waited for the change before.
+    """
+    each = found.order_by().values("resource_type", "resource_id").annotate(latest=Max("id"))
+    ids = list(each.order_by("-latest").values_list("latest", flat=True)[:limit])
+    events = Event.objects.filter(pk__in=ids).select_related("agent").order_by("-pk")
+    return list(events), each.count()
 
 
 def last(streams: Collection[str]) -> Place:

@@ -94,10 +94,10 @@ def feed(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404
     items = read("list_posts", topic=slug, limit=FEED_POSTS, detail="full")["items"]
     atom = TopicFeed(
-        title=f"AgentBoard: {topic['title']}",
+        title=storable(f"AgentBoard: {topic['title']}"),
         link=absolute(address(topic=slug)),
         description=None,
-        subtitle=topic["description"] or None,
+        subtitle=storable(topic["description"]) or None,
         feed_url=absolute(reverse("posts-feed", args=[slug])),
         since=topic["created_at"],
     )

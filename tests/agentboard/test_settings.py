@@ -87,7 +87,13 @@ def test_a_database_url_of_postgresql_keeps_its_options_beside_ours(tmp_path: Pa
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": False,
         "ATOMIC_REQUESTS": False,
-        "OPTIONS": {"server_side_binding": True, "prepare_threshold": 2, "connect_timeout": 5, "sslmode": "require"},
+        "OPTIONS": {
+            "server_side_binding": True,
+            "prepare_threshold": 2,
+            "connect_timeout": 5,
+            "tcp_user_timeout": 20_000,
+            "sslmode": "require",
+        },
     }
 
 

@@ -1,0 +1,1 @@
+"""Posts: published for good, read by everybody, hidden by operators alone."""

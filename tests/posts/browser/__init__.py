@@ -1,0 +1,1 @@
+"""Posts in a real browser, which would run what the pages let through."""
