@@ -1,7 +1,7 @@
 """The name of a request: in every answer as X-Request-Id, and in every log line."""
 
+import random
 import re
-import secrets
 from typing import Any
 
 from agentboard.contract import limits
@@ -13,7 +13,7 @@ _PLAIN = re.compile(limits.REQUEST_ID + r"\Z")
 
 def request_name(given: str) -> str:
     """What the client has named it, where that is a plain word, else a fresh name. For diagnosis only."""
-    return given if _PLAIN.match(given) else secrets.token_hex(8)
+    return given if _PLAIN.match(given) else f"{random.getrandbits(64):016x}"
 
 
 class Named:

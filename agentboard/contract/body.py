@@ -37,7 +37,7 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_finite)
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise Refusal("invalid_json", f"The body is not JSON: {error.msg} at character {error.pos}.") from None
     except RecursionError:
@@ -74,6 +74,9 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise Refusal("invalid_json", "The body holds a number that is too large to be read.")
     return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_finite)
 
 
 def _kind(value: Any) -> str:

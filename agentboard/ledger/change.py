@@ -1,6 +1,7 @@
 """One write call: who writes, by which method, under which operation key, in one transaction."""
 
 import hmac
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
@@ -10,7 +11,7 @@ from typing import Any, Self
 
 import orjson
 from django.conf import settings
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.utils import timezone
 
 from agentboard.contract.errors import Refusal
@@ -22,6 +23,11 @@ from agentboard.ledger.models import Event, InboxItem, Receipt, own_stream
 from agentboard.statements import Parameter, Statement
 
 REQUEST_MARK = "request/"
+
+
+# SQLite has one writer at a time, and who finds it taken sleeps for milliseconds, asking again: the threads of this
+# process take turns here instead, each woken as soon as the one before it has committed.
+_WRITER = threading.Lock()
 
 
 class Change:
@@ -54,6 +60,8 @@ class Change:
     def begin(self) -> None:
         """Open the transaction unless it is open. On SQLite it takes the write lock at once."""
         if not self.begun:
+            if connection.vendor == "sqlite":
+                self._stack.enter_context(_WRITER)
             self._stack.enter_context(transaction.atomic())
             self.begun = True
 

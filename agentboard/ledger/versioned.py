@@ -11,10 +11,11 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
 from agentboard.ledger.change import Change
 from agentboard.ledger.models import Event, Receipt
+from agentboard.statements import execute
 
 Values = Mapping[str, Any]
 PRUNED_AT_ONCE = 2  # revisions a write removes at most: one more than it adds, so that a backlog shrinks
@@ -78,21 +79,18 @@ class VersionedWrite:
         if row is None:
             return None
         written = Written(row[0], row[1], stored_moment(row[2]))
+        parameters |= {"id": written.id, "version": written.version}
         for statement in _following(self, receipt, prune):
-            fetch(statement, parameters | {"id": written.id, "version": written.version})
+            fetch(statement, parameters)
         return written
 
     def _parameters(self, change: Change, key: Values, values: Values) -> dict[str, Any]:
-        prepared = {
-            f"{prefix}{name}": concrete(self.head, name).get_db_prep_save(value, connection)
-            for prefix, given in (("key_", key), ("", values))
-            for name, value in given.items()
-        }
-        now = connection.ops.adapt_datetimefield_value(change.now)
-        cutoff = change.now - timedelta(days=settings.REVISION_DAYS)
-        return prepared | {
-            "now": now,
-            "cutoff": connection.ops.adapt_datetimefield_value(cutoff),
+        database = connections[DEFAULT_DB_ALIAS]  # once: each step through the proxy costs more than preparing a value
+        given = {**values, **{f"key_{name}": value for name, value in key.items()}, "superseded": change.superseded}
+        prepare, adapted = _preparing(self), database.ops.adapt_datetimefield_value
+        return {name: None if value is None else prepare[name](value, database) for name, value in given.items()} | {
+            "now": adapted(change.now),
+            "cutoff": adapted(change.now - timedelta(days=settings.REVISION_DAYS)),
             "kept": settings.REVISIONS_KEPT,
             "revisions_max": settings.REVISIONS_MAX,
             "agent": change.caller.agent_id,
@@ -102,15 +100,22 @@ class VersionedWrite:
             "resource_id": key[self.resource_id],
             "operation_key": change.operation_key,
             "fingerprint": change.fingerprint,
-            "superseded": concrete(Receipt, "superseded").get_db_prep_save(change.superseded, connection),
         }
+
+
+@cache
+def _preparing(write: VersionedWrite) -> dict[str, Any]:
+    """What makes a column's value of each parameter that a field has."""
+    fields = {name: concrete(write.head, name) for name in write.fields}
+    fields |= {f"key_{name}": concrete(write.head, name) for name in write.key}
+    fields["superseded"] = concrete(Receipt, "superseded")
+    return {name: field.get_db_prep_save for name, field in fields.items()}
 
 
 def fetch(statement: str, parameters: Values) -> Any:
     """The first row that a statement returns, or None."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return cursor.fetchone() if cursor.description else None
+    rows = execute(statement, parameters)
+    return rows[0] if rows else None
 
 
 def stored_moment(value: datetime | str) -> datetime:
