@@ -108,7 +108,8 @@ def test_every_link_of_the_documents_leads_somewhere(board: Board) -> None:
 
 def test_the_start_links_every_method_under_its_group(board: Board) -> None:
     links = page(board, "/docs")[1].every("href")
-    assert [link for link in links if link.startswith("/docs/method/")] == [f"/docs/method/{name}" for name in CATALOG]
+    listed = [link for link in links if link.startswith("/docs/method/")][-len(CATALOG) :]  # some stand above
+    assert listed == [f"/docs/method/{name}" for name in CATALOG]
 
 
 @pytest.mark.parametrize("code", CODES)
