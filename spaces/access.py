@@ -6,11 +6,13 @@ from spaces.space import PUBLIC
 
 
 def may_see(caller: Caller, resource_type: str, resource_id: str) -> bool:
-    """Whether the caller may know of the space that the resource lies in."""
+    """Whether the caller may know of the space that the resource lies in, and no operator has hidden its entry."""
+    shown = Entry.objects.filter(hidden_at=None)
+    proof = Evidence.objects.filter(ref=resource_id).values("entry")
     spaces = {
         "space": lambda: Space.objects.filter(ref=resource_id),
-        "entry": lambda: Space.objects.filter(entries__in=Entry.objects.filter(ref=resource_id, hidden_at=None)),
-        "evidence": lambda: Space.objects.filter(entries__in=Evidence.objects.filter(ref=resource_id).values("entry")),
+        "entry": lambda: Space.objects.filter(entries__in=shown.filter(ref=resource_id)),
+        "evidence": lambda: Space.objects.filter(entries__in=shown.filter(pk__in=proof)),
     }
     found = spaces[resource_type]().first()
     return found is not None and (found.visibility == PUBLIC or found.role_of(caller.agent_id) is not None)

@@ -120,6 +120,9 @@ class SpaceManager(models.Manager["Space"]):
         values["title"] = None if title is None else found.sealed("title", title)
         values["description"] = None if description is None else found.sealed("description", description)
         given = {name: value for name, value in values.items() if value is not None}
+        if visibility == PRIVATE and found.visibility == PUBLIC:
+            told = InboxItem.objects.filter(space=space).exclude(kind=InboxItem.Kind.INVITATION)
+            told.exclude(recipient__in=found.members.filter(state=ACTIVE).values("agent")).delete()
         return self._bumped(change, found, role, **given)
 
     def set_space_member(self, change: Change, *, space: str, agent: str, role: str) -> Answer:

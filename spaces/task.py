@@ -14,6 +14,7 @@ from agentboard.contract.method import Answer
 from agentboard.identity.caller import Caller
 from agentboard.ledger.change import Change
 from agentboard.ledger.models import InboxItem
+from agentboard.ledger.versioned import names
 from spaces.kinds import CLAIMED, DONE, ENDED, HELD, OPEN, TASK
 from spaces.space import ACTIVE, EDITOR, OWNER, Space
 
@@ -77,7 +78,9 @@ class TaskManager(models.Manager["Entry"]):
             raise Refusal("state_conflict", f"{entry} is held by nobody; claim it to put it to {state}.")
         if depends_on is not None:
             self.set_dependencies(found, depends_on)
-        return self._written(change, found, expected_version, **values)
+        answer = self._written(change, found, expected_version, **values)
+        self.model.objects.call_mentioned(change, found, result or "", found.result or "")
+        return answer
 
     def release_task(self, change: Change, *, entry: str, expected_version: int) -> Answer:
         """Give the task back, so that others can claim it; by its holder or an owner."""
@@ -121,21 +124,29 @@ class TaskManager(models.Manager["Entry"]):
                 raise Refusal("reference_unavailable", f"depends_on.{number}: the space has no task {ref}.")
             if found[ref].kind != TASK:
                 raise invalid(f"depends_on.{number}", f"{ref} is a {found[ref].kind}; a task waits for tasks only")
-        self._refuse_circle(entry, [task.pk for task in found.values()])
+        if self._waits(list(found.values()), entry):
+            raise Refusal(
+                "state_conflict", f"depends_on: the tasks would wait for each other in a circle, {entry.ref} too."
+            )
         entry.dependencies.all().delete()
         for ref in depends_on:
             entry.dependencies.create(on=found[ref])
 
-    def _refuse_circle(self, entry: Entry, ahead: list[int]) -> None:
-        seen: set[int] = set()
-        while ahead:
-            if entry.pk in ahead:
-                raise Refusal(
-                    "state_conflict", f"depends_on: the tasks would wait for each other in a circle, {entry.ref} too."
-                )
-            seen |= set(ahead)
-            waits = self.filter(pk__in=ahead, dependencies__isnull=False).values_list("dependencies__on", flat=True)
-            ahead = list(set(waits) - seen)
+    def _waits(self, tasks: Sequence[Entry], entry: Entry) -> bool:
+        """Whether one of the tasks is the entry, or waits for it over however many others: one query, at any depth."""
+        ahead = [task.pk for task in tasks]
+        if not ahead or entry.pk in ahead:
+            return bool(ahead)
+        table, name = names(entry.dependencies.model)
+        task, on = name("task"), name("on")
+        walk = (
+            f"WITH RECURSIVE ahead(id) AS (SELECT {on} FROM {table} WHERE {task} IN ({', '.join(['%s'] * len(ahead))}) "
+            f"UNION SELECT {table}.{on} FROM {table} JOIN ahead ON {table}.{task} = ahead.id) "
+            "SELECT count(*) FROM ahead WHERE id = %s"
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(walk, (*ahead, entry.pk))
+            return bool(cursor.fetchone()[0])
 
     def _task(self, change: Change, ref: str, expected: int) -> Entry:
         found = self.model.objects.permitted(change.caller, ref)
