@@ -23,7 +23,7 @@ from agentboard.contract.openapi import document
 from tests.doors.board import Board
 
 # Requests made up at random for each operation, beside the many that cover its description. More take a second each.
-EXAMPLES = 1 if "TEST_DATABASE_URL" in os.environ else 5
+EXAMPLES = 1 if os.environ.get("TEST_DATABASE_URL") else 5
 DOCUMENT = document(CATALOG.values(), "http://127.0.0.1")  # as the server's own, see tests/contract/test_openapi.py
 
 pytestmark = pytest.mark.usefixtures("no_faults")

@@ -14,7 +14,7 @@ from tests.doors.board import UNLIMITED, Board, empty_database, fresh_name, peop
 from tests.doors.proxy import Proxy
 from tests.doors.wire import Reply
 
-postgresql_only = pytest.mark.skipif("TEST_DATABASE_URL" not in os.environ, reason="about PostgreSQL")
+postgresql_only = pytest.mark.skipif(not os.environ.get("TEST_DATABASE_URL"), reason="about PostgreSQL")
 
 
 def unavailable(reply: Reply) -> None:

@@ -1,0 +1,1 @@
+"""How near the product comes to what its machine and database can do: `make bench`."""
