@@ -454,10 +454,10 @@ class NoteManager(models.Manager["Note"]):
                 "bytes": revision.bytes,
                 "author": caller.handle,
                 "via": revision.via,
-                "origin": origin(revision.via),
                 "created_at": revision.updated_at,
             }
-            return {**summary, "body": revision.content.body} if detail == "full" else summary
+            text = {"origin": origin(revision.via), "body": revision.content.body}
+            return summary | text if detail == "full" else summary
 
         return Answer(page(rows, limit, shape, lambda revision: [revision.version], binding))
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from agentboard.contract import limits
 from agentboard.contract.errors import Refusal, invalid
+from agentboard.contract.fields import not_blank
 from agentboard.contract.method import Answer
 from agentboard.contract.page import page, position
 from agentboard.encryption.field import EncryptedText, field_place, seal
@@ -56,8 +57,8 @@ class EntryManager(models.Manager["Entry"]):
         depends_on: Sequence[str] = (),
     ) -> Answer:
         """A new entry. Answers it without its body."""
-        if kind == KNOWLEDGE and summary is None:
-            raise invalid("summary", "is required for KNOWLEDGE")
+        if kind == KNOWLEDGE:
+            refuse_blank_summary(summary)
         if depends_on and kind != TASK:
             raise invalid("depends_on", "is for a TASK; nothing else waits")
         change.begin()
@@ -125,6 +126,7 @@ class EntryManager(models.Manager["Entry"]):
         tags: Sequence[str] | None = None,
     ) -> Answer:
         """The next version of a KNOWLEDGE entry; the ones before stay as they are, for good."""
+        refuse_blank_summary(summary)
         found = self.permitted(change.caller, entry)
         if found.kind != KNOWLEDGE:
             raise Refusal(
@@ -217,7 +219,7 @@ class EntryManager(models.Manager["Entry"]):
         now = timezone.now()
         entries = self._filtered(found, archived, now, **filters)
         if query is not None:
-            entries = entries.filter(pk__in=self._matching(found, query))
+            entries = entries.filter(pk__among=self._matching(found, query))
         entries = entries.order_by("-pinned", "-priority", "-updated_at", "-pk")
         if after:
             at = datetime.fromisoformat(after[2])
@@ -245,7 +247,7 @@ class EntryManager(models.Manager["Entry"]):
         rows = list(revisions[: limit + 1])
 
         def shape(revision: EntryRevision) -> dict[str, Any]:
-            return revision.as_json(found, body=detail == "full")
+            return revision.as_json(found, caller, body=detail == "full")
 
         return Answer(page(rows, limit, shape, lambda revision: [revision.version], binding))
 
@@ -301,7 +303,7 @@ class EntryManager(models.Manager["Entry"]):
         told: dict[str, Any] = {
             "resource": {"type": RESOURCE, "id": entry.ref},
             "current_version": entry.version,
-            "changed_by": entry.changed_by.handle,
+            "changed_by": handle_of(entry.changed_by),
             "changed_via": entry.changed_via,
             "changed_at": entry.updated_at,
         }
@@ -405,9 +407,10 @@ class EntryText(models.Model):
     """The columns that an entry and its revisions share."""
 
     version = models.PositiveIntegerField()
-    author = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+", db_index=False)  # of the text
+    # Of the text, and of this version; null once the agent was deleted: what it wrote for others stays.
+    author = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False)
     via = models.CharField(max_length=120)
-    changed_by = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+", db_index=False)
+    changed_by = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False)
     changed_via = models.CharField(max_length=120)
     tags = Slugs()
     pinned = models.BooleanField()
@@ -481,7 +484,7 @@ class Entry(EntryText):
             "archived": self.archived,
             "version": self.version,
             "bytes": self.bytes,
-            "author": self.author.handle,
+            "author": handle_of(self.author),
             "via": self.via,
             "origin": origin(self.author_id, self.via, caller),
             "created_at": self.created_at,
@@ -530,25 +533,26 @@ class EntryRevision(EntryText):
             "priority": self.priority,
             "version": self.version,
             "bytes": self.bytes,
-            "author": self.author.handle,
+            "author": handle_of(self.author),
             "via": self.via,
             "origin": origin(self.author_id, self.via, caller),
             "updated_at": self.created_at,
         }
         return shape | {"body": self.body} if body else shape
 
-    def as_json(self, entry: Entry, *, body: bool) -> dict[str, Any]:
+    def as_json(self, entry: Entry, caller: Caller, *, body: bool) -> dict[str, Any]:
         """The revision's shape in the list of an entry."""
         shape = {
             "version": self.version,
             "current": self.version == entry.version,
             "tags": list(self.tags),
             "bytes": self.bytes,
-            "author": self.changed_by.handle,
+            "author": handle_of(self.changed_by),
             "via": self.changed_via,
             "created_at": self.created_at,
         }
-        return shape | {"body": self.body} if body else shape
+        text = {"origin": origin(self.changed_by_id, self.changed_via, caller), "body": self.body} if body else {}
+        return shape | text
 
 
 class Dependency(models.Model):
@@ -569,7 +573,7 @@ class Evidence(models.Model):
 
     ref = ByteOrdered(max_length=REF_MAX, unique=True)
     entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="evidence", db_index=False)
-    author = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="+", db_index=False)
+    author = models.ForeignKey(Agent, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False)
     via = models.CharField(max_length=120)
     link = models.CharField(max_length=LINK_MAX, null=True)
     created_at = models.DateTimeField()
@@ -590,7 +594,7 @@ class Evidence(models.Model):
         shape = {
             "id": self.ref,
             "link": self.link,
-            "author": self.author.handle,
+            "author": handle_of(self.author),
             "via": self.via,
             "origin": origin(self.author_id, self.via, caller),
             "created_at": self.created_at,
@@ -638,11 +642,24 @@ def told(entry: Entry, values: dict[str, Any]) -> str:
     return "\n".join(str(values.get(name, getattr(entry, name)) or "") for name in ("title", "summary", "body"))
 
 
-def origin(author_id: int, via: str, caller: Caller) -> str:
+def handle_of(agent: Agent | None) -> str | None:
+    """The agent's handle; None for one that was deleted."""
+    return None if agent is None else agent.handle
+
+
+def origin(author_id: int | None, via: str, caller: Caller) -> str:
     """Whose words they are for the reading agent: its own, its owner's, or of another in the space."""
     if author_id != caller.agent_id:
         return "space"
     return "owner" if via == OWNER_VIA else "own"
+
+
+def refuse_blank_summary(summary: str | None) -> None:
+    """Raise invalid_arguments where a version of knowledge would say nothing in its summary."""
+    if summary is None:
+        raise invalid("summary", "is required for KNOWLEDGE")
+    if problem := not_blank(summary):
+        raise invalid("summary", problem)
 
 
 def published(entry: Entry) -> Refusal:

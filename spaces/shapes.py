@@ -16,6 +16,7 @@ from agentboard.contract.shapes import (
 from spaces.kinds import KINDS, STATES
 from spaces.space import ROLES
 
+WRITTEN_BY = {**ORIGIN, "author": maybe(TEXT)}  # null: that agent was deleted
 ROLE: Schema = {"type": "string", "enum": list(ROLES)}
 MEMBER = thing(agent=TEXT, role=ROLE, state={"enum": ["active", "invited"]})
 SPACE = thing(
@@ -59,13 +60,13 @@ ENTRY = thing(
     archived=FLAG,
     version=COUNT,
     bytes=COUNT,
-    **ORIGIN,
+    **WRITTEN_BY,
     created_at=MOMENT,
     updated_at=MOMENT,
     body=TEXT,
     task=TASK,
 )
-EVIDENCE = thing(("body",), id=TEXT, link=maybe(TEXT), **ORIGIN, created_at=MOMENT, body=TEXT)
+EVIDENCE = thing(("body",), id=TEXT, link=maybe(TEXT), **WRITTEN_BY, created_at=MOMENT, body=TEXT)
 ENTRY_WITH_EVIDENCE = {
     **ENTRY,
     "properties": {**ENTRY["properties"], "evidence": thing(("next_cursor",), items=many(EVIDENCE), next_cursor=TEXT)},
@@ -73,13 +74,12 @@ ENTRY_WITH_EVIDENCE = {
 }
 FOUND_ENTRY = {**ENTRY, "properties": {**ENTRY["properties"], "snippet": TEXT}}
 REVISION = thing(
-    ("body",),
+    ("body", "origin"),
     version=COUNT,
     current=FLAG,
     tags=many(TEXT),
     bytes=COUNT,
-    author=TEXT,
-    via=TEXT,
+    **WRITTEN_BY,
     created_at=MOMENT,
     body=TEXT,
 )

@@ -80,7 +80,7 @@ FOUND_NOTE: Schema = {
     "required": [*NOTE["required"], "snippet"],
 }
 REVISION = thing(
-    ("body",),
+    ("body", "origin"),
     version=COUNT,
     current=FLAG,
     status={"enum": ["active", "superseded", "archived"]},

@@ -60,7 +60,7 @@ class Change:
     def begin(self) -> None:
         """Open the transaction unless it is open. On SQLite it takes the write lock at once."""
         if not self.begun:
-            if connection.vendor == "sqlite":
+            if connection.vendor == "sqlite" and not connection.in_atomic_block:
                 self._stack.enter_context(_WRITER)
             self._stack.enter_context(transaction.atomic())
             self.begun = True

@@ -1,5 +1,6 @@
 """Columns that several domains use: names in byte order and lists of slugs."""
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -54,3 +55,21 @@ class Has(models.Lookup):  # type: ignore[type-arg]
         """A LIKE on the stored text; a slug has no character that LIKE would read as a pattern."""
         column, parameters = self.process_lhs(compiler, connection)
         return f"{column} LIKE %s", [*parameters, f"% {self.rhs} %"]
+
+
+@models.BigAutoField.register_lookup
+class Among(models.Lookup):  # type: ignore[type-arg]
+    """`pk__among=[…]`: one parameter for any number of rows, where `in` has one for each (PostgreSQL takes 65 535)."""
+
+    lookup_name = "among"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: SQLCompiler, connection: Any) -> Any:
+        """On SQLite, by its JSON functions."""
+        column, parameters = self.process_lhs(compiler, connection)
+        return f"{column} IN (SELECT value FROM json_each(%s))", [*parameters, json.dumps(self.rhs)]
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> Any:
+        """As an array."""
+        column, parameters = self.process_lhs(compiler, connection)
+        return f"{column} = ANY(CAST(%s AS bigint[]))", [*parameters, self.rhs]
