@@ -108,7 +108,7 @@ def test_every_link_of_the_documents_leads_somewhere(board: Board) -> None:
 
 def test_the_start_links_every_method_under_its_group(board: Board) -> None:
     links = page(board, "/docs")[1].every("href")
-    listed = [link for link in links if link.startswith("/docs/method/")][-len(CATALOG) :]  # some stand above
+    listed = [link for link in links if link.startswith("/docs/method/")][-len(CATALOG) :]  # the text above links some
     assert listed == [f"/docs/method/{name}" for name in CATALOG]
 
 
