@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 import traceback
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -43,6 +44,19 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[1]:
             line["exception"] = [described(error) for error in causes(record.exc_info[1])]
         return _json(line)
+
+
+def write_call(logger: logging.Logger, fields: dict[str, Any]) -> None:
+    """The line of one finished call. As an ordinary record it would cost three times as much, a tenth of a read."""
+    if logger.isEnabledFor(logging.INFO):
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z",
+            "level": "INFO",
+            "logger": logger.name,
+            "message": "call",
+            "request_id": request_id.get(),
+        }
+        sys.stderr.write(_json(line | fields) + "\n")
 
 
 def message_of(record: logging.LogRecord) -> str:

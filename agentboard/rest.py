@@ -100,13 +100,16 @@ class Negotiation(negotiation.DefaultContentNegotiation):
         return super().get_accept_list(request) or ["*/*"]
 
 
+RENDERER = JsonRenderer()
+
+
 class BoardView(views.APIView):
     """What all views of this door share: the policies, made once, and the one shape of errors."""
 
     authentication_classes: Sequence[Any] = ()
     permission_classes: Sequence[Any] = ()
     throttle_classes: Sequence[Any] = ()
-    _parsers, _renderers, _authenticators = [JsonParser()], [JsonRenderer()], [AgentKey()]
+    _parsers, _renderers, _authenticators = [JsonParser()], [RENDERER], [AgentKey()]
     _negotiator: Any = Negotiation()
     http_method_names = ("get", "post", "head")
 
@@ -129,10 +132,11 @@ class BoardView(views.APIView):
         """None: scopes and roles are the call's business."""
         return []
 
-    @property
-    def default_response_headers(self) -> dict[str, str]:
-        """Private answers are for nobody's cache."""
-        return {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    default_response_headers: dict[str, str] = {}  # the door adds what every answer carries
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """The response as it is: the door renders it."""
+        return response
 
     def handle_exception(self, exc: Exception) -> Response:
         """Any exception as the error object with its headers; what nobody foresaw is logged and says nothing."""

@@ -23,9 +23,9 @@ from agentboard.contract import limits
 from agentboard.contract.errors import Refusal
 from agentboard.contract.method import Wait
 from agentboard.ledger import notices
-from agentboard.logs import request_id
+from agentboard.logs import request_id, write_call
 from agentboard.request_name import request_name
-from agentboard.rest import RefusalView
+from agentboard.rest import RENDERER, RefusalView
 from agentboard.threads import Threads
 
 URLCONF = "agentboard.rest"
@@ -35,6 +35,12 @@ EARLY_SECONDS = 0.2  # after a notice whose event cannot be read in order yet; t
 DRAINED_MAX = (
     4 * 1024 * 1024
 )  # bytes of a too large body that are read and dropped, so that its sender hears the answer
+
+ALWAYS = (  # an answer is for its caller alone, and is nothing but JSON
+    (b"Content-Type", b"application/json"),
+    (b"Cache-Control", b"no-store"),
+    (b"X-Content-Type-Options", b"nosniff"),
+)
 
 Message = dict[str, Any]
 logger = logging.getLogger(__name__)
@@ -106,25 +112,28 @@ class RestDoor:
         set_urlconf(URLCONF)
         request, refusal = request_of(scope, body, refusal)
         request_id.set(name := request_name(str(request.META.get("HTTP_X_REQUEST_ID", ""))))
-        response = self._response(request, refusal)
-        content = response.content
-        headers = [(key.encode("ascii"), value.encode("latin-1")) for key, value in response.items()]
-        headers += [(b"Content-Length", b"%d" % len(content)), (b"X-Request-Id", name.encode())]
+        response, content = self._response(request, refusal)
+        own = ((key, value) for key, value in response.items() if key != "Content-Type")  # Django's guess is HTML
+        headers = [(key.encode("ascii"), value.encode("latin-1")) for key, value in own]
+        headers += [*ALWAYS, (b"Content-Length", b"%d" % len(content)), (b"X-Request-Id", name.encode())]
         log(request, response.status_code, time.perf_counter() - started)
         request_id.set("-")
         wait = getattr(response, "agentboard_wait", None)
         return Reply(response.status_code, headers, b"" if request.method == "HEAD" else content, wait)
 
-    def _response(self, request: HttpRequest, refusal: Exception | None) -> Any:
+    def _response(self, request: HttpRequest, refusal: Exception | None) -> tuple[Any, bytes]:
+        """DRF's response and its content; Response.render() would come to the same by way of Django's templates."""
         try:
             if refusal is not None:
                 raise refusal
             check_host(request.META.get("HTTP_HOST", ""), request)
             match = request.resolver_match = self.resolver.resolve(request.path_info)
-            return match.func(request, *match.args, **match.kwargs).render()
+            response = match.func(request, *match.args, **match.kwargs)
+            return response, RENDERER.render(response.data)
         except Exception as error:
             request.agentboard_refusal = in_our_words(error)  # type: ignore[attr-defined]
-            return self.refuse(request).render()
+            response = self.refuse(request)
+            return response, RENDERER.render(response.data)
 
 
 KNOWN_HOSTS: set[str] = set()  # Host headers that passed: checking one anew costs 10 µs
@@ -211,12 +220,11 @@ def request_of(scope: Any, body: bytes, refusal: Exception | None) -> tuple[Http
 
 def log(request: HttpRequest, status: int, seconds: float) -> None:
     """One line for each call: method and agent by name, never a path's query, a body or a key."""
-    if logger.isEnabledFor(logging.INFO):
-        fields = {
-            "method": getattr(request, "agentboard_method", None),
-            "agent": getattr(request, "agentboard_agent", None),
-            "verb": request.method,
-            "status": status,
-            "ms": round(seconds * 1000, 1),
-        }
-        logger.info("call", extra={"fields": fields})
+    fields = {
+        "method": getattr(request, "agentboard_method", None),
+        "agent": getattr(request, "agentboard_agent", None),
+        "verb": request.method,
+        "status": status,
+        "ms": round(seconds * 1000, 1),
+    }
+    write_call(logger, fields)
