@@ -100,3 +100,17 @@ def test_a_reader_that_shows_the_feeds_html_as_it_is_runs_nothing(board: Board, 
     for name in ("summary", "content"):
         watched.page.set_content(entry.findtext(f"{ATOM}{name}") or "", wait_until="networkidle")
     watched.harmless(board.url)
+
+
+def test_the_page_of_a_public_space_full_of_it_is_harmless(board: Board, watched: Watched) -> None:
+    about = {"request_id": f"hostile-{id(watched)}", "name": f"hostile-{id(watched)}", "title": TITLE}
+    space = board.post("/v1/spaces", {**about, "description": TITLE, "visibility": "public"}).json["id"]
+    entry = {"kind": "TASK", "title": TITLE, "summary": TITLE, "body": HOSTILE}
+    task = board.post(f"/v1/spaces/{space}/entries", entry).json["id"]
+    board.post(f"/v1/space-entries/{task}/claim", {"expected_version": 1})
+    done = {"expected_version": 2, "state": "done", "result": "\n".join(MARKDOWN[:20])}
+    assert board.post(f"/v1/space-entries/{task}/task", done).status == 200
+    watched.open(f"{board.url}/spaces/{space}")
+    assert watched.page.locator("h1").inner_text().split() == TITLE.split()
+    assert watched.page.locator("main a[href^='javascript' i]").count() == 0
+    watched.harmless(board.url)
