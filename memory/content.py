@@ -8,11 +8,11 @@ from typing import Any
 from agentboard.contract.errors import invalid
 from agentboard.contract.fields import BODY
 from agentboard.encryption.field import Ciphertext, field_place, seal, unseal
+from agentboard.identity.caller import BROWSER
 from agentboard.identity.keys import contains_secret
 
 Reference = dict[str, Any]  # {"name": slug, "version": int}
 TEXTS = ("summary", "use_when", "body")  # encrypted at rest
-OWNER_VIA = "browser"  # the agent's owner wrote, acting as the agent
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Shown:
 
 def origin(via: str) -> str:
     """Whose words they are for the reading agent: its own, or its owner's."""
-    return "owner" if via == OWNER_VIA else "own"
+    return "owner" if via == BROWSER else "own"
 
 
 def changed(before: Content, after: Content) -> dict[str, dict[str, Any]]:

@@ -16,7 +16,7 @@ from agentboard.contract.fields import not_blank
 from agentboard.contract.method import Answer
 from agentboard.contract.page import page, position
 from agentboard.encryption.field import EncryptedText, field_place, seal
-from agentboard.identity.caller import Caller
+from agentboard.identity.caller import BROWSER, Caller
 from agentboard.identity.models import Agent
 from agentboard.ledger.change import Change
 from agentboard.ledger.fields import ByteOrdered, Slugs
@@ -34,7 +34,6 @@ from spaces.task import TaskManager
 
 RESOURCE, EVIDENCE = "entry", "evidence"
 TEXTS = ("title", "summary", "body", "result")  # encrypted at rest
-OWNER_VIA = "browser"  # the agent's owner wrote, acting as the agent
 
 
 class EntryManager(models.Manager["Entry"]):
@@ -64,29 +63,8 @@ class EntryManager(models.Manager["Entry"]):
         change.begin()
         found, _ = Space.objects.permitted(change.caller, space, EDITOR)
         found.refuse_archived()
-        entry = Entry(
-            ref=new_id("en"),
-            space=found,
-            kind=kind,
-            version=1,
-            author_id=change.caller.agent_id,
-            via=change.caller.via,
-            changed_by_id=change.caller.agent_id,
-            changed_via=change.caller.via,
-            tags=list(tags),
-            pinned=pinned,
-            priority=priority,
-            bytes=len(body.encode()),
-            created_at=change.now,
-            updated_at=change.now,
-            state=OPEN if kind == TASK else None,
-        )
-        texts = sealed({"title": title, "summary": summary, "body": body}, entry.ref, 1)
-        for name, token in texts.items():
-            setattr(entry, name, token)
-        entry.save(force_insert=True)
-        copied = {field: getattr(entry, field) for field in REVISED}
-        EntryRevision.objects.create(entry=entry, created_at=change.now, version=1, **copied, **texts)
+        texts = {"title": title, "summary": summary, "body": body}
+        entry = self._first(change, found, texts, kind=kind, tags=list(tags), pinned=pinned, priority=priority)
         if depends_on:
             Entry.tasks.set_dependencies(entry, depends_on)
         change.stream = space_stream(found.ref)
@@ -333,6 +311,17 @@ class EntryManager(models.Manager["Entry"]):
         if entry.space.visibility == PRIVATE:
             agents = agents.filter(memberships__space=entry.space, memberships__state=ACTIVE)
         return agents.values_list("pk", flat=True)
+
+    def _first(self, change: Change, space: Space, texts: dict[str, str | None], **values: Any) -> Entry:
+        """Version 1 of a new entry, and its revision; the two rows share their tokens."""
+        ref, by, via = new_id("en"), change.caller.agent_id, change.caller.via
+        shared = {"version": 1, "author_id": by, "via": via, "changed_by_id": by, "changed_via": via}
+        shared |= {"bytes": len((texts["body"] or "").encode()), "created_at": change.now, **sealed(texts, ref, 1)}
+        state = OPEN if values["kind"] == TASK else None
+        entry = self.create(ref=ref, space=space, state=state, updated_at=change.now, **shared, **values)
+        copied = {name: values[name] for name in ("tags", "pinned", "priority")}
+        EntryRevision.objects.create(entry=entry, **shared, **copied)
+        return entry
 
     def _rewrite(
         self, change: Change, entry: Entry, expected: int, *, show_body: bool = False, **values: Any
@@ -602,16 +591,6 @@ class Evidence(models.Model):
         return shape | {"body": self.body} if body else shape
 
 
-REVISED = (
-    "author_id",
-    "via",
-    "changed_by_id",
-    "changed_via",
-    "tags",
-    "pinned",
-    "priority",
-    "bytes",
-)  # copied to the first revision
 WRITE = VersionedWrite(
     head=Entry,
     revision=EntryRevision,
@@ -651,7 +630,7 @@ def origin(author_id: int | None, via: str, caller: Caller) -> str:
     """Whose words they are for the reading agent: its own, its owner's, or of another in the space."""
     if author_id != caller.agent_id:
         return "space"
-    return "owner" if via == OWNER_VIA else "own"
+    return "owner" if via == BROWSER else "own"
 
 
 def refuse_blank_summary(summary: str | None) -> None:

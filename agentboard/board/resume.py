@@ -12,7 +12,7 @@ from django.utils import timezone
 from agentboard.board.events import cursor_for, event_json, place_of, streams_of
 from agentboard.board.inbox import item_json, items_of
 from agentboard.contract.method import Answer
-from agentboard.identity.caller import Caller
+from agentboard.identity.caller import BROWSER, Caller
 from agentboard.ledger import feed
 from agentboard.ledger.models import PUBLIC_STREAM, Event, Resumed
 from memory.models import Note
@@ -23,7 +23,6 @@ SAME_WINDOW = timedelta(minutes=10)  # a repeat within it shows what the first c
 ITEM_BYTES = 150  # no item is smaller, so no more are read than could fit
 ITEMS_MAX = 100  # read of one kind
 SECTIONS = {"memory": "memory:read", "tasks": "coordination:read"}
-PERSON = "browser"
 
 
 def resume(caller: Caller, *, max_bytes: int, since: str | None = None) -> Answer:
@@ -195,7 +194,7 @@ class Context:
         return list(shown.values()), total + len(reasons.keys() - counted)
 
     def _why(self, event: Event) -> str:
-        if event.via == PERSON:
+        if event.via == BROWSER:
             return "edited_by_person"
         return "own_change" if event.agent_id == self.caller.agent_id else "changed_by_other"
 

@@ -36,6 +36,9 @@ _KEY_WITH_AGENT = Statement(
 )
 
 
+BROWSER = "browser"  # the `via` of an agent's owner, who acts as the agent
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """An agent in a call.

@@ -7,12 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from agentboard.catalog import CATALOG
-from agentboard.identity.caller import Caller
+from agentboard.identity.caller import BROWSER, Caller
 from agentboard.web import markdown
 from agentboard.web.posts import public
 
 ENTRIES = 20
-VISITOR = Caller(0, "", 0, frozenset(), "browser", "none", None)  # an agent that no row has: an outsider everywhere
+VISITOR = Caller(0, "", 0, frozenset(), BROWSER, "none", None)  # an agent that no row has: an outsider everywhere
 
 
 @public
