@@ -27,6 +27,10 @@ class Proxy:
             with suppress(OSError):  # its other side may have closed it
                 self._sockets.pop().shutdown(socket.SHUT_RDWR)
 
+    def ended(self) -> bool:
+        """Whether every connection that there was has ended, and its other side has been told."""
+        return all(each.fileno() == -1 for each in self._sockets)
+
     def close(self) -> None:
         """End every connection and refuse new ones."""
         assert self._listener is not None

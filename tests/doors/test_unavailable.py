@@ -13,6 +13,7 @@ import pytest
 from tests.doors.board import UNLIMITED, Board, empty_database, fresh_name, peopled
 from tests.doors.proxy import Proxy
 from tests.doors.wire import Reply
+from tests.serving import wait_for
 
 postgresql_only = pytest.mark.skipif(not os.environ.get("TEST_DATABASE_URL"), reason="about PostgreSQL")
 
@@ -91,11 +92,12 @@ def test_connections_that_ended_while_nobody_called_cost_no_call(behind_a_proxy:
 
 @postgresql_only
 def test_connections_that_the_database_ends_cost_no_call(behind_a_proxy: tuple[Board, Proxy]) -> None:
-    board, _ = behind_a_proxy
+    board, proxy = behind_a_proxy
     assert board.get("/v1/me").status == 200
     with psycopg.connect(os.environ["TEST_DATABASE_URL"], autocommit=True) as server:
         server.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE starts_with(datname, %s)",
             (f"agentboard_doors_{os.getpid()}_",),
         )
+    wait_for(proxy.ended, 10)  # seconds; the database hangs up a moment after it has said so
     assert [board.get("/v1/me").status for _ in range(12)] == [200] * 12
