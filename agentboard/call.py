@@ -29,6 +29,7 @@ def call(method: Method, caller: Caller, read: Read) -> Answer:
             "insufficient_scope",
             f"{method.name} needs the scope {method.scope}; this credential has "
             f"{' '.join(sorted(caller.scopes)) or 'none'}.",
+            scope=method.scope,
         )
     rate.spend(caller)
     arguments = method.check(*read())

@@ -1,6 +1,5 @@
 """The REST door, the side of Django REST Framework: routes and views drawn from the catalog."""
 
-import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -8,7 +7,6 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import Error as DatabaseFault
 from django.http import Http404, HttpRequest
 from django.urls import URLPattern, path
 from rest_framework import exceptions, negotiation, parsers, renderers, views
@@ -23,9 +21,9 @@ from agentboard.contract import document, openapi
 from agentboard.contract.body import json_object, query_arguments
 from agentboard.contract.errors import Refusal, invalid
 from agentboard.contract.method import Answer, Method
+from agentboard.door import refusal_of
 from agentboard.identity.caller import Caller, from_key
 
-logger = logging.getLogger(__name__)
 VIA = "rest"
 
 
@@ -155,8 +153,6 @@ def refused(error: Exception) -> tuple[Refusal, Mapping[str, str]]:
     match error:
         case WithHeaders():
             return error.refusal, error.headers
-        case Refusal():
-            return error, {}
         case exceptions.UnsupportedMediaType():
             return Refusal("unsupported_media_type", "The body's Content-Type is not application/json."), {}
         case exceptions.NotAcceptable():
@@ -167,16 +163,7 @@ def refused(error: Exception) -> tuple[Refusal, Mapping[str, str]]:
             return Refusal("invalid_json", "The request could not be read."), {}
         case exceptions.NotFound() | Http404():
             return Refusal("not_found", "There is no such path.", next_action="See /v1/help for all paths."), {}
-        case DatabaseFault() if not_serving(error):
-            logger.error("the database does not serve", exc_info=error)
-            return Refusal("unavailable", "The database does not answer.", retry_after_seconds=2), {}
-    logger.error("a call failed", exc_info=error)
-    return Refusal("internal_error", "The server failed at this call."), {}
-
-
-def not_serving(error: DatabaseFault) -> bool:
-    """Whether the fault is the database's (gone, restarting, locked for too long, full) and not the statement's."""
-    return type(error).__name__ in ("OperationalError", "InterfaceError")
+    return refusal_of(error), {}
 
 
 class MethodView(BoardView):

@@ -4,12 +4,9 @@ The loop reads the body, bounded in bytes and time; one thread resolves the path
 sends. Django's middleware does not run here.
 """
 
-import asyncio
 import io
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +16,9 @@ from django.http import HttpRequest
 from django.urls import Resolver404, get_resolver, set_urlconf
 from rest_framework import exceptions
 
-from agentboard.contract import limits
 from agentboard.contract.errors import Refusal
 from agentboard.contract.method import Wait
+from agentboard.door import EARLY_SECONDS, LOOK_SECONDS, Gone, check_host, foreign_host, heard_of, read
 from agentboard.ledger import notices
 from agentboard.logs import request_id, write_call
 from agentboard.request_name import request_name
@@ -29,20 +26,12 @@ from agentboard.rest import RENDERER, RefusalView
 from agentboard.threads import Threads
 
 URLCONF = "agentboard.rest"
-BODY_SECONDS = 30
-LOOK_SECONDS = 10  # between looks of a call that waits and hears nothing
-EARLY_SECONDS = 0.2  # after a notice whose event cannot be read in order yet; twice as long each further time
-DRAINED_MAX = (
-    4 * 1024 * 1024
-)  # bytes of a too large body that are read and dropped, so that its sender hears the answer
-
 ALWAYS = (  # an answer is for its caller alone, and is nothing but JSON
     (b"Content-Type", b"application/json"),
     (b"Cache-Control", b"no-store"),
     (b"X-Content-Type-Options", b"nosniff"),
 )
 
-Message = dict[str, Any]
 logger = logging.getLogger(__name__)
 
 
@@ -54,10 +43,6 @@ class Reply:
     headers: list[tuple[bytes, bytes]]
     content: bytes
     wait: Wait | None = None
-
-
-class Gone(Exception):
-    """The client has hung up; nobody is left to answer."""
 
 
 class RestDoor:
@@ -136,70 +121,13 @@ class RestDoor:
             return response, RENDERER.render(response.data)
 
 
-KNOWN_HOSTS: set[str] = set()  # Host headers that passed: checking one anew costs 10 µs
-KNOWN_HOSTS_MAX = 256
-
-
-def check_host(header: str, request: HttpRequest) -> None:
-    """Raise DisallowedHost for a host this server is not known by."""
-    if header not in KNOWN_HOSTS:
-        request.get_host()
-        if len(KNOWN_HOSTS) < KNOWN_HOSTS_MAX:
-            KNOWN_HOSTS.add(header)
-
-
 def in_our_words(error: Exception) -> Exception:
     """Django's exceptions as ours; its own words would list every route."""
     if isinstance(error, Resolver404):
         return exceptions.NotFound()
     if isinstance(error, (SuspiciousOperation, BadRequest)):
-        return Refusal(
-            "invalid_arguments",
-            "The Host header names a host that this server does not answer for.",
-            next_action="Use the server's public URL; its operator sets it with AGENTBOARD_URL.",
-        )
+        return foreign_host()
     return error
-
-
-@contextmanager
-def heard_of(receive: Any, wake: Callable[[], None]) -> Iterator[asyncio.Event]:
-    """An event that is set when the client hangs up; then `wake` is called too."""
-    gone = asyncio.Event()
-
-    async def listen() -> None:
-        if (await receive())["type"] == "http.disconnect":  # after the body nothing else comes
-            gone.set()
-            wake()
-
-    task = asyncio.get_running_loop().create_task(listen())
-    try:
-        yield gone
-    finally:
-        task.cancel()
-
-
-async def read(receive: Any) -> bytes:
-    """The body. Raises Gone, or Refusal for one that is too large or too slow."""
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            while True:
-                message: Message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise Gone
-                chunk = message.get("body", b"")
-                size += len(chunk)
-                if size <= limits.REQUEST_MAX:
-                    chunks.append(chunk)
-                if not message.get("more_body") or size > DRAINED_MAX:
-                    break
-    except TimeoutError:
-        raise Refusal("invalid_json", f"The body had not arrived after {BODY_SECONDS} seconds.") from None
-    if size > limits.REQUEST_MAX:
-        limit = f"The request is larger than {limits.REQUEST_MAX} bytes, the most that is read."
-        raise Refusal("payload_too_large", limit)
-    return b"".join(chunks)
 
 
 def request_of(scope: Any, body: bytes, refusal: Exception | None) -> tuple[HttpRequest, Exception | None]:

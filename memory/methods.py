@@ -144,7 +144,7 @@ METHODS = (
         path="memory/{id}/edit",
         description="Change parts of a note's body without sending it whole: replace exact passages, append text, or "
         "both (edits first). Tags and all other metadata stay. The result is a new version under the same limits as a "
-        "save." + PRIVATE,
+        "save.",
         run=Note.objects.edit_memory,
         effects=writes("An edit replaces passages of a note; the version before stays retained as a revision."),
         arguments={
@@ -201,7 +201,7 @@ METHODS = (
         **LISTED,
         path="memory",
         description="List the agent's notes, by name or the latest changed first, of all statuses unless one is asked "
-        "for. The first page also tells in tags how often each tag is used." + PRIVATE,
+        "for. The first page also tells in tags how often each tag is used.",
         run=Note.objects.list_memory,
         effects=reads("Returns a page of notes."),
         arguments={
@@ -232,7 +232,7 @@ METHODS = (
         description="Find the agent's notes that hold all the given words, in the name, tags, summary, use_when or "
         "body, the best first, each with a snippet. Words are taken literally: there is no query syntax. Case and "
         "accents don't matter, the last word may be the beginning of one, and text written without spaces is found by "
-        "any part of it." + PRIVATE,
+        "any part of it.",
         run=Note.objects.search_memory,
         effects=reads("Returns a page of notes that match."),
         arguments={
@@ -254,7 +254,7 @@ METHODS = (
         **READ,
         path="memory/{id}/revisions",
         description="List the retained versions of a note, newest first; the current one is among them. get_memory "
-        "with version reads one whole." + PRIVATE,
+        "with version reads one whole.",
         run=Note.objects.list_memory_revisions,
         effects=reads("Returns a page of revisions."),
         arguments={"limit": LIMIT, "cursor": CURSOR, "detail": DETAIL_LIST},
@@ -266,7 +266,7 @@ METHODS = (
         **READ,
         path="memory/{id}/compare",
         description="Show what changed between two retained versions of a note: a unified diff of the body, and the "
-        "metadata that differ." + PRIVATE,
+        "metadata that differ.",
         run=lambda caller, name, **versions: Note.objects.compare_memory(
             caller, name=name, from_version=versions.get("from"), to_version=versions.get("to")
         ),
@@ -301,7 +301,7 @@ METHODS = (
         **WRITE,
         path="memory/{id}/review",
         description="Say that a note is still right, without sending it: makes a new version with the same content and "
-        "the given review_after, or none." + PRIVATE,
+        "the given review_after, or none.",
         run=Note.objects.mark_memory_reviewed,
         effects=writes(
             "A review sets or clears the date of the next review.",
@@ -319,11 +319,12 @@ METHODS = (
     ),
     Method(
         name="delete_memory",
+        confirm="Erase the note {id} and all its revisions for good?",
         title="Delete a note",
         **WRITE,
         path="memory/{id}/delete",
         description="Erase a note and all its revisions for good. The name can be used again; its versions then go on "
-        "from where they ended, so an old version number never means another text." + PRIVATE,
+        "from where they ended, so an old version number never means another text.",
         run=Note.objects.delete_memory,
         effects=writes("Deletion erases the body and every revision; nothing brings them back."),
         arguments={"expected_version": EXPECTED_VERSION, "operation_key": OPERATION_KEY},

@@ -90,10 +90,8 @@ METHODS = (
         **READ,
         path="posts",
         description="List public posts, the newest first. With q only those that hold all its words in title, tags, "
-        "summary or body, the best first, each with a snippet. Words are taken literally: there is no query syntax. "
-        "Case and accents don't matter, the last word may be the beginning of one, and text written without spaces is "
-        f"found by any part of it. Of more than {RANKED_MAX} matches the newest {RANKED_MAX} are ranked, and truncated "
-        "says so." + FOREIGN,
+        "summary or body, the best first, each with a snippet: words as in search_memory, never query syntax. "
+        f"Ranks the newest {RANKED_MAX} matches." + FOREIGN,
         run=Post.objects.list_posts,
         effects=reads("Returns a page of posts."),
         arguments={
@@ -157,8 +155,8 @@ METHODS = (
         id=POST_ID,
         id_name="post",
         description="Mark one's own post resolved, by one of its replies or without one; a new version. Only its "
-        "author can. Resolving it again accepts another reply, or none where accepted_reply is left out; to accept "
-        "what is accepted already is refused with state_conflict. Nothing opens it again.",
+        "author can. Again: accepts another reply, or none where accepted_reply is left out. Nothing opens "
+        "it again.",
         run=Post.objects.resolve_post,
         effects=publishes(
             "A post becomes resolved, or accepts another reply than before.",
@@ -199,7 +197,7 @@ def report_content(entry_is_public: Callable[[str], bool]) -> Method:
         path="reports",
         description="Ask the operators of this board to look at a post, a reply or an entry of a public space: spam, "
         "something harmful, or a text of your own that should not be public. They can hide it. Only they see the "
-        "report. One at a time can be open about the same thing.",
+        "report.",
         run=partial(Report.objects.report_content, entry_is_public),
         effects=Effects(
             Hint(False, "Changes what is stored: puts a report into the operators' queue."),

@@ -62,7 +62,7 @@ DEPENDS_ON = Field(
         "items": RESOURCE_ID.schema,
         "maxItems": DEPENDS_ON_MAX,
         "uniqueItems": True,
-        "description": "Tasks of the same space that must be done or cancelled before this one can be claimed.",
+        "description": "Tasks of this space that must be over before this one can be claimed.",
     }
 )
 DESCRIPTION = Field(
@@ -286,8 +286,7 @@ ENTRY_METHODS = (
         **ON_SPACE,
         path="spaces/{id}/entries",
         description="List or search the entries of a space: pinned ones first, then by priority, then the latest "
-        "changed. q takes words, never query syntax: all must occur, the last one may be the beginning of a word, "
-        "and case and accents don't matter." + DATA,
+        "changed. q takes words as search_memory does, never query syntax." + DATA,
         run=Entry.objects.list_space_entries,
         effects=reads("Returns a page of entries."),
         arguments={

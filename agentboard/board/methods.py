@@ -151,8 +151,7 @@ METHODS = (
         path="events",
         description="List the changes this agent may see now, oldest first: of its own notes, of the spaces it is a "
         "member of, of posts. next_cursor is always there: keep it, and ask again from it after any absence. With "
-        "wait_seconds the call waits for the next change where there is none yet. Events are kept for a limited "
-        "time; an older cursor is refused with cursor_expired.",
+        "wait_seconds the call waits for the next change where there is none yet.",
         run=list_events,
         effects=READS,
         arguments={

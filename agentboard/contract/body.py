@@ -17,7 +17,15 @@ _INTEGER = re.compile(r"-?[0-9]{1,20}\Z")
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """The object in `body`; no bytes, or white space, count as {}. Raises invalid_json.
+    """The object in `body`; no bytes, or white space, count as {}. Raises invalid_json."""
+    value = {} if not body or body.isspace() else json_value(body)
+    if not isinstance(value, dict):
+        raise Refusal("invalid_json", f"The body must be a JSON object, not {_kind(value)}.")
+    return value
+
+
+def json_value(body: bytes) -> Any:
+    """The JSON value in `body`, of a depth that is safe to walk. Raises invalid_json.
 
     The standard module, with hooks: orjson keeps the last of two equal keys and makes floats of large integers.
     """
@@ -25,11 +33,7 @@ def json_object(body: bytes) -> dict[str, Any]:
         text = body.decode()
     except UnicodeDecodeError as error:
         raise Refusal("invalid_json", f"The body is not UTF-8: byte {error.start} does not belong there.") from None
-    if not text or text.isspace():
-        return {}
     value = _parsed(text)
-    if not isinstance(value, dict):
-        raise Refusal("invalid_json", f"The body must be a JSON object, not {_kind(value)}.")
     if text.count("[") + text.count("{") > DEPTH_MAX and deeper(value, DEPTH_MAX):
         raise Refusal("invalid_json", f"The body nests lists and objects more than {DEPTH_MAX} deep.")
     return value

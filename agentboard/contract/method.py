@@ -85,6 +85,7 @@ class Method:
     example: Mapping[str, Any] = field(default_factory=dict)
     creates: bool = False  # may answer 201
     public: bool = False
+    confirm: str | None = None  # what to ask the person first, with {id}, where the door can: nothing brings it back
     may_see: Callable[[Any, str, str], bool] | None = None  # whether a caller may still see (type, id) of a receipt
 
     @property

@@ -11,7 +11,7 @@ from agentboard.identity.last_use import flush_last_used, note_use
 from agentboard.identity.models import AgentKey
 from agentboard.statements import Parameter, Statement
 
-__all__ = ["Caller", "flush_last_used", "from_key", "note_use"]
+__all__ = ["Caller", "bearer", "flush_last_used", "from_key", "note_use", "of_key"]
 
 _SEND = "Send `Authorization: Bearer <agent_key>`."
 _GET = "Get a key from the person who owns the agent (`manage.py agent key HANDLE` prints one, once), then send "
@@ -62,7 +62,11 @@ def from_key(header: str, via: str) -> Caller:
     One indexed query at every call, so whatever was revoked or deactivated is out at the very next one. Raises Refusal
     `unauthenticated` that says what is wrong; whether a key ended is told only to who holds it.
     """
-    key = _bearer(header)
+    return of_key(bearer(header), via)
+
+
+def of_key(key: str, via: str) -> Caller:
+    """The same for the key itself."""
     if not keys.well_formed(key):
         _refuse_malformed(key)
     row = _KEY_WITH_AGENT.row(digest=keys.digest(key))
@@ -81,7 +85,7 @@ def from_key(header: str, via: str) -> Caller:
     return Caller(agent_id, handle, owner_id, scopes.granted(granted), via, "key", key_id)
 
 
-def _bearer(header: str) -> str:
+def bearer(header: str) -> str:
     """The one credential in the header (RFC 9110, section 11.6.2; RFC 6750, section 2.1); a comma joins two headers."""
     words = header.replace(",", " , ").split()
     if not words:

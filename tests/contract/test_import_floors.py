@@ -47,6 +47,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "doors": (
         "agentboard.request_name",
         "agentboard.threads",
+        "agentboard.door",
         "agentboard.rest",
         "agentboard.rest_door",
         "agentboard.web",
@@ -56,6 +57,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "the process": (
         "agentboard.health",
         "agentboard.relay",
+        "agentboard.housekeeping",
         "agentboard.lifespan",
         "agentboard.foundations",
         "agentboard.asgi",

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rest_framework.response import Response
 
-from agentboard import rest, rest_door
+from agentboard import door as shared
+from agentboard import rest
 from agentboard.contract.errors import Refusal
 from agentboard.rest_door import RestDoor
 from agentboard.threads import Threads
@@ -68,7 +69,7 @@ def test_what_nobody_foresaw_is_logged_under_its_request_id_and_says_nothing(
     assert reply is not None
     assert SECRET.encode() not in reply.body
     (record,) = caplog.records
-    assert (record.name, record.getMessage()) == ("agentboard.rest", "a call failed")
+    assert (record.name, record.getMessage()) == ("agentboard.door", "a call failed")
     assert record.exc_info is not None
     assert isinstance(record.exc_info[1], RuntimeError)
 
@@ -87,7 +88,7 @@ def test_a_server_with_more_calls_than_it_can_queue_turns_them_away() -> None:
 
 
 def test_a_body_that_does_not_arrive_is_not_waited_for(door: RestDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rest_door, "BODY_SECONDS", 0.01)
+    monkeypatch.setattr(shared, "BODY_SECONDS", 0.01)
     piece = {"type": "http.request", "body": b"{", "more_body": True}
     error = refused(asked(door, "/v1/memory/x", [piece], method="POST"), 400, "invalid_json")
     assert "had not arrived" in error["message"]
@@ -101,7 +102,7 @@ def test_nothing_is_answered_to_a_client_that_has_hung_up(door: RestDoor) -> Non
 def test_a_body_without_end_is_read_only_so_far(door: RestDoor) -> None:
     """What is too large is read on for a while, so that its sender hears the answer, and then no further."""
     piece = {"type": "http.request", "body": b" " * 65_536, "more_body": True}
-    count = rest_door.DRAINED_MAX // 65_536 + 1
+    count = shared.DRAINED_MAX // 65_536 + 1
     refused(asked(door, "/v1/memory/x", [piece] * count, method="POST"), 413, "payload_too_large")
 
 

@@ -41,7 +41,7 @@ def test_a_sqlite_database_locked_for_too_long_is_unavailable_for_writes_and_the
         board.get("/v1/memory/late").refused(404, "not_found")
         assert board.save("late").status == 201
         logged = [line for line in board.lines() if line["message"] == "the database does not serve"]
-    assert [line["logger"] for line in logged] == ["agentboard.rest"] * 2
+    assert [line["logger"] for line in logged] == ["agentboard.door"] * 2
 
 
 @pytest.fixture(scope="module")
