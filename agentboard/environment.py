@@ -19,6 +19,8 @@ OURS = "AGENTBOARD_"  # a variable that starts so and isn't known is a misspelli
 NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 HOST_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*", re.ASCII | re.IGNORECASE)
 DEFAULT_PORTS = {"http": 80, "https": 443}
+ADDRESS = re.compile(r"[^@\s<>,;\"]+@[^@\s<>,;\"]+", re.ASCII)
+MAIL_PORTS = {"smtp": 25, "smtp+tls": 587, "smtp+ssl": 465}
 POSTGRES_SCHEMES = ("postgres", "postgresql")
 
 Default = TypeVar("Default")
@@ -88,6 +90,19 @@ class Environment:
 
         return self._read(name, default, parsed)
 
+    def origins(self, name: str) -> frozenset[str]:
+        """Web origins, separated by commas; none where the variable isn't set."""
+
+        def parsed(text: str) -> frozenset[str]:
+            found = {part.strip(): origin_of(part.strip()) for part in text.split(",") if part.strip()}
+            if wrong := [part for part, origin in found.items() if origin is None]:
+                raise WrongSetting(
+                    f"{name} must list origins like https://app.example, by commas; {wrong[0]!r} is none."
+                )
+            return frozenset(origin for origin in found.values() if origin)
+
+        return self._read(name, frozenset(), parsed)
+
     def database(self, name: str, sqlite_at: Path) -> dict[str, Any]:
         """Django's ENGINE, NAME, USER, PASSWORD, HOST, PORT and OPTIONS from a URL; without one, the file `sqlite_at`.
 
@@ -106,6 +121,23 @@ class Environment:
             return text
 
         return self._read(name, None, located)
+
+    def mail(self, name: str) -> dict[str, Any] | None:
+        """Django's EMAIL_BACKEND, EMAIL_HOST and so on from a URL, or None where no mail is sent.
+
+        Refusals never repeat the URL: it may hold a password.
+        """
+        return self._read(name, None, lambda text: mail_of(name, text))
+
+    def address(self, name: str, default: str) -> str:
+        """An email address (RFC 5321, section 4.1.2), without a display name."""
+
+        def valid(text: str) -> str:
+            if not ADDRESS.fullmatch(text):
+                raise WrongSetting(f"{name} must be an email address like board@example.org, not {text!r}.")
+            return text
+
+        return self._read(name, default, valid)
 
     def refuse_unknown(self) -> None:
         """Raise WrongSetting for a variable that starts as ours do and that nobody has read."""
@@ -182,3 +214,17 @@ def _split(text: str) -> Any:
     except ValueError:
         return None
     return None if re.search(r"\s", text) else url
+
+
+def mail_of(name: str, text: str) -> dict[str, Any]:
+    """Django's settings for the mail server of a URL, or (`filemail:///folder`) for a folder that mail is put into."""
+    url = _split(text)
+    if url is not None and url.scheme == "filemail" and not url.netloc and url.path.strip("/"):
+        return {"EMAIL_BACKEND": "django.core.mail.backends.filebased.EmailBackend", "EMAIL_FILE_PATH": url.path}
+    if url is None or url.scheme not in MAIL_PORTS or not url.hostname or url.path.strip("/") or url.query:
+        raise WrongSetting(
+            f"{name} must be a URL like smtp+tls://user:password@host:587 (or smtp+ssl://; smtp:// does not encrypt)."
+        )
+    found = environ.Env.email_url_config(text)
+    found.pop("EMAIL_FILE_PATH")
+    return {**found, "EMAIL_PORT": url.port or MAIL_PORTS[url.scheme]}

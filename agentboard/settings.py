@@ -21,8 +21,12 @@ with refused_in_one_sentence():
     THREADS = env.number("AGENTBOARD_THREADS", 8, 1, 64)  # per process, each with its own database connection
     DATA_FOLDER = env.folder("AGENTBOARD_DATA", BASE_DIR / "data")
     PUBLIC_URL = env.origin("AGENTBOARD_URL", f"http://{bracketed(reached_at(HOST))}:{PORT}")
+    ORIGINS = env.origins("AGENTBOARD_ORIGINS")  # beside our own: whose pages may call /mcp with a credential
     database = env.database("DATABASE_URL", sqlite_at=DATA_FOLDER / "agentboard.sqlite3")
     REDIS_URL = env.redis("REDIS_URL")
+    mail = env.mail("EMAIL_URL")
+    MAIL_FROM = env.address("AGENTBOARD_MAIL_FROM", f"agentboard@{urlsplit(PUBLIC_URL).hostname}")
+    SIGN_UP = env.choice("AGENTBOARD_SIGN_UP", "OPEN", ("OPEN", "CLOSED"))
     sqlite_synchronous = env.choice("AGENTBOARD_SQLITE_SYNCHRONOUS", "NORMAL", ("NORMAL", "FULL"))
     log_level = env.choice("AGENTBOARD_LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 
@@ -32,6 +36,8 @@ with refused_in_one_sentence():
     # The same for one network address: failed credentials, registrations and pages without a session.
     ADDRESS_CALLS_PER_MINUTE = env.number("AGENTBOARD_ADDRESS_CALLS_PER_MINUTE", 600, 1, 10_000_000)
     ADDRESS_CALLS_BURST = env.number("AGENTBOARD_ADDRESS_CALLS_BURST", 300, 1, 1_000_000)
+    # How many OAuth applications one address may register.
+    REGISTRATIONS_PER_HOUR = env.number("AGENTBOARD_REGISTRATIONS_PER_HOUR", 20, 1, 1_000_000)
 
     NOTES_PER_AGENT = env.number("AGENTBOARD_NOTES_PER_AGENT", 10_000, 1, 10_000_000)
     # Retained revisions of one resource: the newest, and all younger than so many days, but never more than the last.
@@ -40,6 +46,7 @@ with refused_in_one_sentence():
     REVISIONS_MAX = env.number("AGENTBOARD_REVISIONS_MAX", 1_000, REVISIONS_KEPT, 1_000_000)
     RECEIPT_DAYS = env.number("AGENTBOARD_RECEIPT_DAYS", 30, 1, 36_500)
     EVENT_DAYS = env.number("AGENTBOARD_EVENT_DAYS", 90, 1, 36_500)
+    AUDIT_DAYS = env.number("AGENTBOARD_AUDIT_DAYS", max(365, EVENT_DAYS), EVENT_DAYS, 36_500)  # events, for operators
     SEARCH_MIB = env.number("AGENTBOARD_SEARCH_MIB", 64, 1, 65_536)  # memory for search indexes, per process
 
     env.refuse_unknown()
@@ -64,6 +71,10 @@ INSTALLED_APPS = [
     "rest_framework",
     "channels",
     "csp",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     "agentboard",
     "agentboard.encryption",
     "agentboard.identity",
@@ -71,6 +82,10 @@ INSTALLED_APPS = [
     "memory",
     "spaces",
     "posts",
+    "agentboard.web",
+    "mcp_bridge.doctor",
+    "oauth2_provider",
+    "mcp_bridge.oauth",
 ]
 MIDDLEWARE = [  # for pages only: the API doors have none of it
     "django.middleware.security.SecurityMiddleware",
@@ -82,6 +97,8 @@ MIDDLEWARE = [  # for pages only: the API doors have none of it
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "agentboard.web.account.presence.Presence",
 ]
 ROOT_URLCONF = "agentboard.urls"
 ASGI_APPLICATION = "agentboard.asgi.application"
@@ -97,7 +114,8 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
+            "builtins": ["agentboard.web.templatetags.board"],
         },
     }
 ]
@@ -141,17 +159,68 @@ CHANNEL_LAYERS: dict[str, Any] = {
 # Sign-in and what a browser may do
 
 AUTH_USER_MODEL = "identity.Person"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 LOGIN_URL = "/account/sign-in"
+LOGIN_REDIRECT_URL = "/account"
+LOGOUT_REDIRECT_URL = LOGIN_URL
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+ACCOUNT_ADAPTER = "agentboard.web.account.adapter.AccountAdapter"
+ACCOUNT_FORMS = {
+    "login": "agentboard.web.account.forms.SignInForm",
+    "signup": "agentboard.web.account.forms.SignUpForm",
+    "reauthenticate": "agentboard.web.account.forms.ConfirmForm",
+    "change_password": "agentboard.web.account.forms.ChangePasswordForm",
+    "add_email": "agentboard.web.account.forms.AddEmailForm",
+    "reset_password": "agentboard.web.account.forms.ResetForm",
+    "reset_password_from_key": "agentboard.web.account.forms.NewPasswordForm",
+}
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*"] if mail else ["username*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "optional" if mail else "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = bool(mail)  # of changes to the account, to its verified address
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "AgentBoard: "
+ACCOUNT_PREVENT_ENUMERATION = "strict"  # an unverified address may stand at several accounts, a verified one at one
+ACCOUNT_MAX_EMAIL_ADDRESSES = 5
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_METHODS = ["password", "mfa"]
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 900  # seconds
+ACCOUNT_SESSION_REMEMBER = True  # for SESSION_COOKIE_AGE; the sessions page ends one from anywhere
+MFA_ADAPTER = "agentboard.web.account.adapter.SecondFactorAdapter"
+MFA_FORMS = {
+    "authenticate": "agentboard.web.account.forms.CodeForm",
+    "reauthenticate": "agentboard.web.account.forms.ConfirmCodeForm",
+    "activate_totp": "agentboard.web.account.forms.ActivateAppForm",
+    "login_webauthn": "agentboard.web.account.forms.SignInByPasskeyForm",
+    "authenticate_webauthn": "agentboard.web.account.forms.ShowPasskeyForm",
+    "reauthenticate_webauthn": "agentboard.web.account.forms.ConfirmByPasskeyForm",
+    "add_webauthn": "agentboard.web.account.forms.AddPasskeyForm",
+    "edit_webauthn": "agentboard.web.account.forms.RenamePasskeyForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = "AgentBoard"
+MFA_TOTP_TOLERANCE = 1  # 30-second steps a telephone's clock may be off
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # an address gives nobody a way in here before it is verified
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = MAIL_FROM
+MAIL_IS_SENT = mail is not None
+EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+EMAIL_TIMEOUT = 10  # seconds
+globals().update(mail or {})  # EMAIL_HOST and the rest, as EMAIL_URL gives them
+CACHES = {  # how often somebody tried to sign in, and which codes were used; without Redis each worker counts by itself
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "web"}
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
+}
 DEBUG = False
 public_host = bracketed(urlsplit(PUBLIC_URL).hostname or "")
 ALLOWED_HOSTS = [public_host, bracketed(HOST), "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+CSRF_FAILURE_VIEW = "agentboard.web.workspace.acting.csrf_failure"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https:")
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -166,6 +235,42 @@ CONTENT_SECURITY_POLICY = {
         "form-action": [SELF],
         "frame-ancestors": [NONE],
     }
+}
+
+# OAuth for MCP clients: django-oauth-toolkit with models, grants and endpoints of our own
+
+OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth.Application"
+OAUTH2_PROVIDER_GRANT_MODEL = "oauth.Grant"
+OAUTH2_PROVIDER_ACCESS_TOKEN_MODEL = "oauth.AccessToken"
+OAUTH2_PROVIDER_REFRESH_TOKEN_MODEL = "oauth.RefreshToken"
+OAUTH2_PROVIDER_ID_TOKEN_MODEL = "oauth.IDToken"
+OAUTH2_PROVIDER: dict[str, Any] = {
+    "OAUTH2_SERVER_CLASS": "mcp_bridge.oauth.server.Server",
+    "OAUTH2_VALIDATOR_CLASS": "mcp_bridge.oauth.validator.Validator",
+    "SCOPES_BACKEND_CLASS": "mcp_bridge.oauth.scopes.Scopes",
+    "ACCESS_TOKEN_GENERATOR": "mcp_bridge.oauth.tokens.access_token",
+    "REFRESH_TOKEN_GENERATOR": "mcp_bridge.oauth.tokens.refresh_token",
+    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
+    "ACCESS_TOKEN_EXPIRE_SECONDS": 3_600,
+    "REFRESH_TOKEN_EXPIRE_SECONDS": 30 * 86_400,  # from the last rotation; clearing old tokens needs it too
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,  # replaced tokens are kept while they would be valid, to tell a replay
+    "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http", "cursor", "vscode", "vscode-insiders", "windsurf"],
+    "ALLOW_LOCALHOST_LOOPBACK": True,  # many clients register localhost and then take a free port
+    "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
+    "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
+    "COMPLIANT_BCP_RFC9700_AUTHZ_RESPONSE_ISS": True,
+    "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,
+    "CIMD_ENABLED": True,
+    "CIMD_METADATA_FETCHER": "mcp_bridge.oauth.documents.Fetcher",
+    "CIMD_FETCH_TIMEOUT_SECONDS": 5,
+    "CIMD_MAX_CONCURRENT_FETCHES": 2,  # a process; each holds one of its threads for pages
+    "APPLICATION_ADMIN_CLASS": "mcp_bridge.oauth.admin.ApplicationAdmin",
+    "GRANT_ADMIN_CLASS": "mcp_bridge.oauth.admin.GrantAdmin",
+    "ACCESS_TOKEN_ADMIN_CLASS": "mcp_bridge.oauth.admin.AccessTokenAdmin",
+    "REFRESH_TOKEN_ADMIN_CLASS": "mcp_bridge.oauth.admin.RefreshTokenAdmin",
+    "ID_TOKEN_ADMIN_CLASS": "mcp_bridge.oauth.admin.HiddenAdmin",
 }
 
 # Pages

@@ -47,20 +47,29 @@ class Field:
             if name in value:
                 yield from field.problems(value[name], f"{path}.{name}")
 
+    @property
+    def bytes_max(self) -> int | None:
+        """How many bytes of UTF-8 the text may have; None where no rule says."""
+        return next((rule.maximum for rule in self.rules if isinstance(rule, AtMostBytes)), None)
+
     def described(self, description: str, **more: Any) -> "Field":
         """This field with another description (and further schema keywords)."""
         return replace(self, schema={**self.schema, "description": description, **more})
 
 
-def at_most_bytes(maximum: int) -> Rule:
+@dataclass(frozen=True)
+class AtMostBytes:
     """A rule: the text has at most `maximum` bytes in UTF-8."""
 
-    def rule(text: str) -> str | None:
-        if len(text) * 4 <= maximum or (size := len(text.encode())) <= maximum:
-            return None
-        return f"has {size} bytes in UTF-8; at most {maximum} are allowed"
+    maximum: int
 
-    return rule
+    def __call__(self, text: str) -> str | None:
+        if len(text) * 4 <= self.maximum or (size := len(text.encode())) <= self.maximum:
+            return None
+        return f"has {size} bytes in UTF-8; at most {self.maximum} are allowed"
+
+
+at_most_bytes = AtMostBytes
 
 
 def not_blank(text: str) -> str | None:

@@ -13,7 +13,7 @@ _BRIEF: dict[str, str] = {
     field.schema["description"]: brief
     for field, brief in (
         (fields.OPERATION_KEY, ""),
-        (fields.EXPECTED_VERSION, "Version you read last."),
+        (fields.EXPECTED_VERSION, "Version read last."),
         (fields.BODY, ""),
         (fields.TITLE, ""),
         (fields.RESOURCE_ID, ""),
@@ -62,6 +62,11 @@ def _brief(name: str, value: Any) -> tuple[str, Any]:
     return name, {key: inner for key, inner in told.items() if key != "description"} if name in _UNTOLD else told
 
 
+_SENTENCE_END = re.compile(r"(?<=\w[.!?]) ")
+_BYTE_LIMIT = re.compile(r", at most \d+ bytes in UTF-8")  # a text past it is refused in these words
+
+
 def _told(description: str) -> str:
     """The first sentence, unless there is a shorter way to say it."""
-    return _BRIEF.get(description, re.split(r"(?<=[.!?]) ", description, maxsplit=1)[0])
+    first = _SENTENCE_END.split(description, maxsplit=1)[0]
+    return _BRIEF.get(description, _BYTE_LIMIT.sub("", first))

@@ -1,4 +1,4 @@
-"""When each key was used last, written in one statement a minute instead of one write a call."""
+"""When each key or connection was used last, written in one statement a minute instead of one write a call."""
 
 import logging
 import threading
@@ -6,28 +6,33 @@ import time
 from datetime import datetime
 
 from django.db import Error, connection, transaction
+from django.db.models import Model
 from django.utils import timezone
 
 from agentboard.identity.models import AgentKey
 
 FLUSH_SECONDS = 60
-WAITING_MAX = 5_000  # keys; flushed early then: a statement of SQLite takes 32 766 parameters, two a key
+WAITING_MAX = 5_000  # rows; flushed early then: a statement of SQLite takes 32 766 parameters, two a row
 
 logger = logging.getLogger(__name__)
 
 
 class LastUse:
-    """The uses that are not written yet. Threads share one; each flush is by whichever calls first after a minute."""
+    """The uses of one model's rows that are not written yet; the model has `last_used_at`.
 
-    def __init__(self) -> None:
+    Threads share one; each flush is by whichever calls first after a minute.
+    """
+
+    def __init__(self, model: type[Model] = AgentKey) -> None:
+        self._model = model
         self._lock = threading.Lock()
         self._waiting: dict[int, datetime] = {}
         self._due = 0.0  # by time.monotonic; the very first use is written at once
 
-    def note(self, key_id: int, at: datetime | None = None) -> None:
-        """The key was used now, or at `at`. Never raises for a database that does not take the flush."""
+    def note(self, row_id: int, at: datetime | None = None) -> None:
+        """The row was used now, or at `at`. Never raises for a database that does not take the flush."""
         with self._lock:
-            self._keep(key_id, at or timezone.now())
+            self._keep(row_id, at or timezone.now())
             if time.monotonic() < self._due and len(self._waiting) < WAITING_MAX:
                 return
             self._due = time.monotonic() + FLUSH_SECONDS
@@ -40,28 +45,30 @@ class LastUse:
         if not uses:
             return
         try:
-            _write(uses)
+            _write(self._model, uses)
         except Error:
-            logger.exception("The last use of %d keys was not written; the next flush tries again.", len(uses))
+            name = self._model._meta.verbose_name_plural
+            logger.exception("The last use of %d %s was not written; the next flush tries again.", len(uses), name)
             with self._lock:
-                for key_id, at in uses.items():
-                    self._keep(key_id, at)
+                for row_id, at in uses.items():
+                    self._keep(row_id, at)
 
-    def _keep(self, key_id: int, at: datetime) -> None:
-        known = self._waiting.get(key_id)
+    def _keep(self, row_id: int, at: datetime) -> None:
+        known = self._waiting.get(row_id)
         if known is None or known < at:
-            self._waiting[key_id] = at
+            self._waiting[row_id] = at
 
 
-def _write(uses: dict[int, datetime]) -> None:
+def _write(model: type[Model], uses: dict[int, datetime]) -> None:
     """One UPDATE that moves last_used_at forward only: another worker may have written a later one."""
-    quote, meta = connection.ops.quote_name, AgentKey._meta
-    table, key, used = quote(meta.db_table), quote("id"), quote(meta.get_field("last_used_at").column)
+    quote, meta = connection.ops.quote_name, model._meta
+    column = meta.get_field("last_used_at").column  # type: ignore[union-attr]  # a field of its own, no relation
+    table, row, used = quote(meta.db_table), quote("id"), quote(str(column))
     rows = sorted(uses.items())  # one order in all workers, so two flushes do not wait for each other in a circle
-    parameters = [value for key_id, at in rows for value in (key_id, connection.ops.adapt_datetimefield_value(at))]
+    parameters = [value for row_id, at in rows for value in (row_id, connection.ops.adapt_datetimefield_value(at))]
     statement = (
         f"UPDATE {table} SET {used} = new.column2 FROM (VALUES {', '.join(['(%s, %s)'] * len(rows))}) AS new "
-        f"WHERE {table}.{key} = new.column1 AND ({table}.{used} IS NULL OR {table}.{used} < new.column2)"
+        f"WHERE {table}.{row} = new.column1 AND ({table}.{used} IS NULL OR {table}.{used} < new.column2)"
     )
     with transaction.atomic(), connection.cursor() as cursor:  # its own savepoint inside a caller's transaction
         cursor.execute(statement, parameters)

@@ -1,13 +1,14 @@
 """People, their agents, the agents' keys, and the one-time links that let a person set a password."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractUser
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
+from django.db.models import Case, F, When
 from django.db.models.functions import Lower
 from django.utils import timezone
 
@@ -80,6 +81,14 @@ class Agent(models.Model):
 class AgentKeyQuerySet(models.QuerySet["AgentKey"]):
     """Keys, several at once."""
 
+    def active(self, now: datetime) -> "AgentKeyQuerySet":
+        """Those that can be called with at `now`."""
+        return self.filter(revoked_at__isnull=True).exclude(expires_at__lte=now)
+
+    def end_by(self, moment: datetime) -> int:
+        """Let them end at `moment` at the latest; answers how many keys that are."""
+        return self.update(expires_at=Case(When(expires_at__lt=moment, then=F("expires_at")), default=moment))
+
     def revoke(self) -> int:
         """End those that are not revoked yet, from the very next call on; answers how many that were."""
         return self.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
@@ -99,10 +108,12 @@ class AgentKeyManager(models.Manager["AgentKey"]):
         name: str = "",
         granted: Iterable[str] = scopes.ALL_SCOPES,
         expires_at: datetime | None = None,
+        form: str | None = None,
     ) -> tuple["AgentKey", str]:
         """A new key's row and the key itself, which nothing can show again; the name defaults to `key <n>`.
 
-        Raises ValidationError by field: a name that is too long, an unknown scope or none, an end that has passed.
+        Raises ValidationError by field: a name that is too long, an unknown scope or none, an end that has passed, or
+        `form`, for the mark of a form that has made its key already.
         """
         text = keys.new_key()
         row = AgentKey(
@@ -112,9 +123,28 @@ class AgentKeyManager(models.Manager["AgentKey"]):
             hint=keys.hint(text),
             scopes=_stored_scopes(granted),
             expires_at=expires_at,
+            form=form,
         )
         row.full_clean()
         row.save(force_insert=True)
+        return row, text
+
+    def replace(self, old: "AgentKey", overlap: timedelta, form: str | None = None) -> tuple["AgentKey", str]:
+        """A new key like `old` (name, scopes, and as long a life), which itself ends after `overlap` at the latest.
+
+        Raises ValidationError as issue does, and for an old key that has ended.
+        """
+        now = timezone.now()
+        with transaction.atomic():
+            row, text = self.issue(
+                old.agent,
+                name=old.name,
+                granted=old.scopes.split(),
+                expires_at=old.expires_at and now + (old.expires_at - old.created_at),
+                form=form,
+            )
+            if not self.get_queryset().active(now).filter(pk=old.pk).end_by(now + overlap):
+                raise ValidationError("This key has ended. Make a new one.")
         return row, text
 
 
@@ -130,6 +160,8 @@ class AgentKey(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # The mark of the form that made it, so that a form sent twice makes one key.
+    form = models.CharField(max_length=32, null=True, blank=True, unique=True, editable=False)
 
     objects: ClassVar[AgentKeyManager] = AgentKeyManager()
 

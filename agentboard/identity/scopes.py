@@ -12,6 +12,16 @@ ALL_SCOPES = (
     "posts:write",
 )  # fmt: skip
 
+# What a person reads: what a credential with the scope may do, and what that means.
+WORDS: dict[str, tuple[str, str]] = {
+    "memory:read": ("Read its notes", "All of the agent's notes, with their earlier revisions"),
+    "memory:write": ("Save, restore and delete notes", "Every change makes a revision; only deleting is for good"),
+    "coordination:read": ("Read its spaces", "Entries, tasks and evidence of every space the agent is in"),
+    "coordination:write": ("Work in its spaces", "Add and change entries, take tasks, invite and remove members"),
+    "posts:read": ("Read posts", "What anybody can read here"),
+    "posts:write": ("Post and reply in its name", "Everybody can read it, and nothing takes it back"),
+}
+
 
 def stored(scopes: Iterable[str]) -> str:
     """The scopes as a row keeps them: separated by spaces, in the order of ALL_SCOPES, each once.

@@ -3,14 +3,17 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Model, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from agentboard.ledger.models import Event, Horizon
 from agentboard.ledger.versioned import names
+
+Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def changed(stream: str, resource_type: str, since: Position) -> tuple[list[str]
     return [row[0] for row in rows], Position(max((row[1] for row in rows), default=since.at))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Place:
     """An event's place in the strict order of all events: by transaction, then by id."""
 
@@ -91,8 +94,29 @@ def latest_of_each(found: QuerySet[Event], limit: int) -> tuple[list[Event], int
 
 def last(streams: Collection[str]) -> Place:
     """The place of the last event of the streams that can be read now."""
-    found = events(streams).order_by("-xact", "-id").values_list("xact", "id").first()
-    return Place(*found) if found else START
+    return place_of(events(streams).order_by("-xact", "-id").values_list("xact", "id").first())
+
+
+def top() -> Place:
+    """The place of the last event of all that can be read now: whoever reads later has seen up to there."""
+    return place_of(_latest().values_list("xact", "id").first())
+
+
+def with_top(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """The rows, each with `top_xact` and `top_id`: the same place, for a reader that asks for something else anyway."""
+    xact, id = (Subquery(_latest().values(column)[:1]) for column in ("xact", "id"))
+    found: QuerySet[Row] = rows.annotate(top_xact=xact, top_id=id)
+    return found
+
+
+def _latest() -> QuerySet[Event]:
+    return Event.objects.filter(xact__lt=Horizon()).order_by("-xact", "-id")
+
+
+def place_of(row: tuple[int | None, int | None] | None) -> Place:
+    """The place with these numbers; the start where there are none."""
+    xact, id = row or (None, None)
+    return START if xact is None or id is None else Place(xact, id)
 
 
 def streams_since(since: Position) -> tuple[set[str], Position]:

@@ -1,17 +1,28 @@
 """The documents: start, errors, and one page for each method, all drawn from the catalog."""
 
 import json
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import Resolver404, resolve, reverse
+from django.views.decorators.http import require_safe
 
 from agentboard.catalog import CATALOG, GROUPS
 from agentboard.contract.document import contract, hints
 from agentboard.contract.errors import CODES
 from agentboard.contract.method import Method
+from agentboard.web import twin
+
+DOCUMENTS = (  # by the names of their routes: title, and what is told there
+    ("docs", "Start", "what it is, the first call, how to work with it"),
+    ("docs-errors", "Errors", "every error code, and what to do"),
+    ("docs-mcp", "MCP", "connect a client; tools, toolsets, resources, prompts, limits"),
+    ("docs-oauth", "OAuth", "for authors of MCP clients"),
+)
 
 
 def start(request: HttpRequest) -> HttpResponse:
@@ -42,6 +53,47 @@ def method(request: HttpRequest, name: str) -> HttpResponse:
         "mcp": printed(document["mcp"]),
     }
     return render(request, "docs/method.html", context)
+
+
+@require_safe
+def as_markdown(request: HttpRequest, page: str = "") -> HttpResponse:
+    """A document's main part as Markdown; `page` is what follows /docs in its address."""
+    address = reverse("docs") + page
+    try:
+        match = resolve(address)
+    except Resolver404:
+        raise Http404 from None
+    shown = match.func(request, *match.args, **match.kwargs)
+    return plain(twin.markdown(shown.content.decode(), address), "text/markdown")
+
+
+@require_safe
+def llms(request: HttpRequest) -> HttpResponse:
+    """All documents with the addresses of their Markdown, for programs that read."""
+    return plain("\n".join(listed()), "text/plain")
+
+
+def listed() -> Iterator[str]:
+    """The lines of llms.txt."""
+    yield "# AgentBoard\n"
+    yield (
+        "> A server where AI agents keep what they know and work together: private notes with versions, shared spaces "
+        "with tasks, public posts. Agents call it over REST or MCP; people see and steer it in a browser.\n"
+    )
+    yield "## Documents\n"
+    for name, title, about in DOCUMENTS:
+        yield f"- [{title}]({settings.PUBLIC_URL}{reverse(name)}.md): {about}"
+    yield f"- [OpenAPI]({settings.PUBLIC_URL}/v1/openapi.json): every method at REST, for generators"
+    for group, methods in groupby(CATALOG.values(), key=lambda method: method.group):
+        yield f"\n## Methods: {GROUPS[group]}\n"
+        for each in methods:
+            yield f"- [{each.name}]({settings.PUBLIC_URL}{reverse('docs-method', args=[each.name])}.md): {each.title}"
+    yield ""
+
+
+def plain(text: str, kind: str) -> HttpResponse:
+    """A text that is no HTML."""
+    return HttpResponse(text, content_type=f"{kind}; charset=utf-8")
 
 
 def argument_rows(chosen: Method) -> list[dict[str, Any]]:

@@ -18,7 +18,10 @@ from agentboard import rate
 from agentboard.catalog import CATALOG
 from agentboard.contract import limits
 from agentboard.contract.errors import Refusal
+from agentboard.ledger.feed import last
+from agentboard.ledger.models import PUBLIC_STREAM
 from agentboard.web import markdown
+from agentboard.web.live.message import cursor_at
 
 CACHED_SECONDS = 60
 FEED_POSTS = 20
@@ -49,6 +52,7 @@ def public(view: View) -> View:
 @public
 def posts(request: HttpRequest) -> HttpResponse:
     """The newest posts, or those that hold the words of `q`, of one topic or of all; a page by `cursor`."""
+    since = cursor_at(last([PUBLIC_STREAM]))
     given = {name: request.GET[name] for name in ("topic", "q") if request.GET.get(name)}
     cursor = request.GET.get("cursor")
     found = read("list_posts", **given, **({"cursor": cursor} if cursor else {}))
@@ -63,6 +67,7 @@ def posts(request: HttpRequest) -> HttpResponse:
         "first": address(**given),
         "next": address(**given, cursor=found["next_cursor"]) if "next_cursor" in found else None,
         "truncated": found.get("truncated", False),
+        "since": since,
     }
     return render(request, "posts/list.html", context)
 
@@ -70,6 +75,7 @@ def posts(request: HttpRequest) -> HttpResponse:
 @public
 def post(request: HttpRequest, id: str) -> HttpResponse:
     """A post with a page of its replies; by a reply's id, from that reply on."""
+    since = cursor_at(last([PUBLIC_STREAM]))
     cursor = request.GET.get("cursor")
     found = read("get_post", id, **({"cursor": cursor} if cursor else {}))
     replies = found["replies"]
@@ -82,6 +88,7 @@ def post(request: HttpRequest, id: str) -> HttpResponse:
         "next": f"?{urlencode({'cursor': replies['next_cursor']})}" if "next_cursor" in replies else None,
         "partial": bool(cursor) or id != found["id"],
         "accepted_here": any(reply["id"] == found["accepted_reply"] for reply in replies["items"]),
+        "since": since,
     }
     return render(request, "posts/post.html", context)
 

@@ -8,7 +8,10 @@ from django.shortcuts import render
 
 from agentboard.catalog import CATALOG
 from agentboard.identity.caller import BROWSER, Caller
+from agentboard.ledger.feed import last
+from agentboard.ledger.models import space_stream
 from agentboard.web import markdown
+from agentboard.web.live.message import cursor_at
 from agentboard.web.posts import public
 
 ENTRIES = 20
@@ -18,6 +21,7 @@ VISITOR = Caller(0, "", 0, frozenset(), BROWSER, "none", None)  # an agent that 
 @public
 def space(request: HttpRequest, id: str) -> HttpResponse:
     """A space with a page of its entries, in their own order."""
+    since = cursor_at(last([space_stream(id)]))
     cursor = request.GET.get("cursor")
     found = read("get_space", id)
     entries = read("list_space_entries", id, detail="full", limit=ENTRIES, **({"cursor": cursor} if cursor else {}))
@@ -28,6 +32,7 @@ def space(request: HttpRequest, id: str) -> HttpResponse:
         "entries": entries["items"],
         "next": f"?{urlencode({'cursor': entries['next_cursor']})}" if "next_cursor" in entries else None,
         "later": bool(cursor),
+        "since": since,
     }
     return render(request, "spaces/space.html", context)
 

@@ -1,5 +1,6 @@
 """The settings, each in a process of its own, as a server reads them."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -50,12 +51,14 @@ DEFAULTS = {
     "CALLS_BURST": 600,
     "ADDRESS_CALLS_PER_MINUTE": 600,
     "ADDRESS_CALLS_BURST": 300,
+    "REGISTRATIONS_PER_HOUR": 20,
     "NOTES_PER_AGENT": 10_000,
     "REVISIONS_KEPT": 50,
     "REVISION_DAYS": 30,
     "REVISIONS_MAX": 1000,
     "RECEIPT_DAYS": 30,
     "EVENT_DAYS": 90,
+    "AUDIT_DAYS": 365,
     "SEARCH_MIB": 64,
     "DEBUG": False,
     "SESSION_COOKIE_SECURE": False,
@@ -134,7 +137,32 @@ def test_redis_carries_the_channel_layer_where_it_is_set(tmp_path: Path) -> None
     assert shared["CHANNEL_LAYERS"]["default"]["CONFIG"]["hosts"] == ["redis://r/1"]
 
 
+def test_mail_is_sent_where_its_server_is_set(tmp_path: Path) -> None:
+    names = ("MAIL_IS_SENT", "EMAIL_HOST", "EMAIL_PORT", "EMAIL_USE_TLS", "EMAIL_HOST_PASSWORD", "DEFAULT_FROM_EMAIL")
+    url = {"EMAIL_URL": "smtp+tls://board:p%40ss@mail.example", "AGENTBOARD_URL": "https://board.example"}
+    assert settings(tmp_path, *names, **url) == {
+        "MAIL_IS_SENT": True,
+        "EMAIL_HOST": "mail.example",
+        "EMAIL_PORT": 587,
+        "EMAIL_USE_TLS": True,
+        "EMAIL_HOST_PASSWORD": "p@ss",
+        "DEFAULT_FROM_EMAIL": "agentboard@board.example",
+    }
+    assert settings(tmp_path, "MAIL_IS_SENT", "SIGN_UP") == {"MAIL_IS_SENT": False, "SIGN_UP": "OPEN"}
+
+
 REFUSED = [
+    (
+        "EMAIL_URL",
+        "smtp://a:secret@",
+        "EMAIL_URL must be a URL like smtp+tls://user:password@host:587 (or smtp+ssl://; smtp:// does not encrypt).",
+    ),
+    (
+        "AGENTBOARD_MAIL_FROM",
+        "The board",
+        "AGENTBOARD_MAIL_FROM must be an email address like board@example.org, not 'The board'.",
+    ),
+    ("AGENTBOARD_SIGN_UP", "maybe", "AGENTBOARD_SIGN_UP must be one of OPEN, CLOSED, not 'maybe'."),
     ("PORT", "http", "PORT must be a whole number from 1 to 65535, not 'http'."),
     ("PORT", "0", "PORT must be a whole number from 1 to 65535, not '0'."),
     ("PORT", "65536", "PORT must be a whole number from 1 to 65535, not '65536'."),
@@ -206,8 +234,14 @@ def test_a_data_folder_that_cannot_be_used_ends_in_one_sentence(tmp_path: Path) 
     assert done.stderr == f"AGENTBOARD_DATA must be a folder, but {tmp_path / 'data'} is not one.\n"
 
 
+def reads_environment(path: Path) -> bool:
+    """Whether the module does; a program that it shows as a text may."""
+    attributes = (node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute))
+    return not {"environ", "getenv"}.isdisjoint(attributes)
+
+
 def test_no_other_module_reads_the_environment() -> None:
     folders = ("agentboard", "memory", "spaces", "posts", "mcp_bridge")
     modules = [path for folder in folders for path in (PROJECT / folder).rglob("*.py")]
-    reads = {path.relative_to(PROJECT).as_posix() for path in modules if "os.environ" in path.read_text()}
+    reads = {path.relative_to(PROJECT).as_posix() for path in modules if reads_environment(path)}
     assert reads <= {"agentboard/settings.py", "agentboard/asgi.py"}  # asgi.py names the settings module in it

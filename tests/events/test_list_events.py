@@ -11,7 +11,7 @@ from agentboard.identity.scopes import ALL_SCOPES
 from agentboard.ledger.models import Event
 from tests.board import Board
 from tests.calls import Agent
-from tests.events.reading import EventReader, happened, later, told, unshared
+from tests.events.reading import EventReader, happened, later, settled, told, unshared
 from tests.spaces.conftest import MakeEntry, MakeSpace, broken, join
 
 # ---- shape
@@ -83,6 +83,7 @@ def test_there_is_always_a_cursor_and_it_goes_on_after_any_absence(board: Board,
     assert agent.done("list_events", cursor=start)["items"] == []
     atlas.save("a")
     atlas.save("b")
+    settled()
     assert told(agent.done("list_events", cursor=start)["items"]) == [("save_memory", "a", 1), ("save_memory", "b", 1)]
     assert told(agent.done("list_events", cursor=start, limit=1)["items"]) == [("save_memory", "a", 1)]
     reader = EventReader(agent, start)
@@ -108,9 +109,11 @@ def test_a_page_has_as_many_events_as_asked_for_and_twenty_unless_told(board: Bo
 
 def test_a_cursor_belongs_to_its_agent_whichever_key_it_uses(board: Board, atlas: Agent, boreas: Agent) -> None:
     atlas.save("a")
+    settled()
     cursor = atlas.done("list_events")["next_cursor"]
     atlas.save("b")
     other_key = unshared(board, atlas)
+    settled()
     assert told(other_key.done("list_events", cursor=cursor)["items"]) == [("save_memory", "b", 1)]
     boreas.refused("invalid_arguments", "list_events", cursor=cursor)
     sibling = board.agent(owner=models.Agent.objects.get(pk=atlas.pk).owner)
@@ -140,6 +143,7 @@ def test_a_cursor_older_than_events_are_kept_is_expired_and_one_a_moment_younger
     with later(days=-settings.EVENT_DAYS, seconds=60):
         younger = agent.done("list_events")["next_cursor"]
     atlas.save("a")
+    settled()
     error = agent.refused("cursor_expired", "list_events", cursor=old)
     assert str(settings.EVENT_DAYS) in error["message"]
     assert "resume" in error["next_action"]

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -16,9 +17,10 @@ from tests.races.arena import Arena, arena
 from tests.serving import Served, wait_for
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
-TABLE_SECONDS = 2.5  # at most, where the event table is looked at each second
-PROMPT_SECONDS = 2.0  # a notice takes milliseconds; without one it would be 10
+TABLE_SECONDS = 5  # at most, where the event table is looked at each second
+PROMPT_SECONDS = 5  # at most; a notice takes milliseconds, and without one it would be 10
 ROUNDS = 4  # at whichever moment between two looks the change comes
+TURN_SECONDS = 120  # far more than a test takes
 WAITING = 40
 THREADS = 4  # of each process of the arena
 
@@ -29,18 +31,20 @@ def _arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def redis_url() -> str:
-    """A Redis server that tests may use."""
+@pytest.fixture
+def redis_url() -> Iterator[str]:
+    """A Redis server that tests may use, for one test at a time: what is told there is heard by every run of them."""
     url = os.environ.get("TEST_REDIS_URL", DEFAULT_REDIS)
-    try:
-        redis.Redis.from_url(url, socket_connect_timeout=5).ping()
-    except redis.RedisError as error:
-        reason = f"TEST_REDIS_URL names no Redis server that can be used ({error})"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return url
+    with closing(redis.Redis.from_url(url, socket_connect_timeout=5)) as server:
+        try:
+            server.ping()
+        except redis.RedisError as error:
+            reason = f"TEST_REDIS_URL names no Redis server that can be used ({error})"
+            if os.environ.get("CI") == "true":
+                pytest.fail(reason)
+            pytest.skip(reason)
+        with server.lock("agentboard-tests", timeout=TURN_SECONDS, blocking_timeout=TURN_SECONDS):
+            yield url
 
 
 class Call:
@@ -119,7 +123,9 @@ def connections(arena: Arena) -> int:
     """How many connections the servers hold; 0 on SQLite, where nobody counts them."""
     if isinstance(arena.database, Path):
         return 0
-    counted = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    counted = """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
     with psycopg.connect(arena.database) as database:
         row = database.execute(counted).fetchone()
         assert row

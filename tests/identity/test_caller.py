@@ -194,7 +194,7 @@ def test_a_failed_flush_is_logged_and_made_up_for_and_fails_no_call(
 ) -> None:
     uses = LastUse()
 
-    def broken(uses: dict[int, datetime]) -> None:
+    def broken(model: object, uses: dict[int, datetime]) -> None:
         raise OperationalError("database is locked")
 
     with monkeypatch.context() as patched, caplog.at_level(logging.ERROR):

@@ -129,7 +129,7 @@ def test_hostile_texts_are_harmless_on_every_page(atlas: Agent, client: Client, 
     reply(atlas, made, whole)
     for address in (f"/posts?topic={topic.slug}", f"/posts?topic={topic.slug}&q=script", f"/posts/{made['id']}"):
         html = page(client, address)
-        found = elements(html)
+        found = elements(html.partition("<main")[2])  # before it stands what every page has
         assert not {"script", "img", "svg", "iframe", "style", "math", "object"} & {tag for tag, _ in found}
         assert not [name for _, attributes in found for name in attributes if name.startswith("on")]
         for link in links(html):

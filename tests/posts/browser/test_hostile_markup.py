@@ -15,6 +15,8 @@ from tests.posts.hostile import MARKDOWN, TITLE
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page
 
+pytestmark = pytest.mark.no_database  # texts come out of each as they went in: tests/posts/test_pages.py
+
 HOSTILE = "\n\n".join(MARKDOWN)
 ATOM = "{http://www.w3.org/2005/Atom}"
 HOSTS = ("data:", "blob:")  # what a browser asks of itself

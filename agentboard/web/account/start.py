@@ -3,7 +3,7 @@
 from django import forms
 from django.contrib.auth import login
 from django.contrib.auth.forms import UsernameField
-from django.contrib.auth.password_validation import password_validators_help_texts, validate_password
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse
@@ -15,12 +15,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 from agentboard.identity import links
 from agentboard.identity.models import AccountLink, Person
 from agentboard.identity.people import check_first_operator
+from agentboard.web.account.dress import PASSWORD_MAX, PASSWORD_RULES
 
-PASSWORD_MAX = 1_000  # characters
 INPUT = {"class": "input"}  # the style sheet's name for a text field
 TAKEN = "This name was taken just now. Choose another."
-# allauth will be a second backend, and then `login` has to be told which one vouches.
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
 def _password_field(label: str) -> forms.CharField:
@@ -37,7 +36,7 @@ class PasswordForm(forms.Form):
     def __init__(self, person: Person, posted: dict[str, str] | None = None) -> None:
         super().__init__(posted)
         self.person = person
-        self.fields["password"].help_text = " ".join(password_validators_help_texts())
+        self.fields["password"].help_text = PASSWORD_RULES
 
     def clean(self) -> None:
         """The validators of the settings on the first, equality on the second."""

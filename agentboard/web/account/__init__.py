@@ -1,0 +1,1 @@
+"""/account: signing in, and what a person keeps here: agents, keys, sessions, second factors, all their data."""

@@ -1,0 +1,1 @@
+"""/account: signing in, agents and keys, sessions, second factors, taking everything along, leaving."""

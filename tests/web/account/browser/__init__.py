@@ -1,0 +1,1 @@
+"""/account in a real Chromium."""

@@ -1,0 +1,1 @@
+"""Open pages that hear of changes."""

@@ -1,0 +1,1 @@
+"""Open pages in a real Chromium."""

@@ -1,0 +1,1 @@
+"""The workspace: every method as a form, and the pages of what an agent knows."""

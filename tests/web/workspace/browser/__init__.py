@@ -1,0 +1,1 @@
+"""The workspace in a real browser, with script and without."""
