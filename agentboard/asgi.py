@@ -18,10 +18,15 @@ from agentboard.lifespan import Lifespan  # noqa: E402
 from agentboard.request_name import Named  # noqa: E402
 from agentboard.rest_door import RestDoor  # noqa: E402
 from agentboard.threads import PagesHandler, Threads  # noqa: E402
+from agentboard.web.live.door import Live  # noqa: E402
+from mcp_bridge.endpoint import Endpoint  # noqa: E402
 
 threads = Threads(settings.THREADS)
+live = Live(threads)
+sockets: list[tuple[str, Any]] = [(r"^live\Z", live), (r"", closed)]
 doors: list[tuple[str, Any]] = [  # the first whose pattern fits the path, which comes without its leading slash
     (r"^v1(?:/|$)", RestDoor(threads)),
+    (r"^mcp/?\Z", Endpoint(threads)),
     (r"^healthz\Z", Named(healthz)),
     (r"^readyz\Z", Named(readyz)),
     (r"", Named(PagesHandler())),
@@ -29,7 +34,7 @@ doors: list[tuple[str, Any]] = [  # the first whose pattern fits the path, which
 application = ProtocolTypeRouter(
     {
         "http": URLRouter([re_path(pattern, door) for pattern, door in doors]),
-        "websocket": closed,
+        "websocket": URLRouter([re_path(pattern, door) for pattern, door in sockets]),
         "lifespan": Lifespan(threads),
     }
 )

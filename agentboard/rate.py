@@ -21,7 +21,7 @@ class Budget:
     """What is left of a bucket: whole calls, and seconds until it is full again."""
 
     name: str
-    per_minute: int
+    per_minute: float
     remaining: int
     reset_seconds: int
 
@@ -29,7 +29,7 @@ class Budget:
 class Buckets:
     """Token buckets by key. `burst` tokens at most, refilled at `per_minute`, both for the whole service."""
 
-    def __init__(self, name: str, per_minute: int, burst: int, workers: int) -> None:
+    def __init__(self, name: str, per_minute: float, burst: int, workers: int) -> None:
         self.name, self.per_minute = name, per_minute
         self._rate = per_minute / 60 / workers  # tokens a second
         self._burst = max(burst / workers, 1)

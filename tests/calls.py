@@ -131,6 +131,64 @@ class Rest:
         return self.exchange(Request(method.verb, f"/v1/{path}", "", headers, body))
 
 
+# ---- MCP
+
+
+class Mcp:
+    """The MCP door, in this process or over a socket; `modern` is the revision without a handshake."""
+
+    def __init__(self, exchange: Callable[[Request], Reply] | None = None, *, modern: bool = False) -> None:
+        self.exchange, self.modern = exchange or in_process, modern
+
+    def send(self, key: str, name: str, id: str | None, data: Data) -> Reply:
+        """The call as one `tools/call`; the reply's status is what REST would have answered to a refusal."""
+        arguments: Object = {} if id is None else {"id": id}
+        if data or CATALOG[name].required:
+            arguments["data"] = dict(data)
+        reply = self.ask(key, "tools/call", {"name": name, "arguments": arguments})
+        if "result" not in reply.json:
+            told = reply.json["error"]["data"]["error"]
+            return Reply(CODES[told["code"]].status, {"error": told}, reply.headers, reply.raw)
+        result = reply.json["result"]
+        content = result["structuredContent"]
+        assert json.loads(result["content"][0]["text"]) == content
+        assert result["isError"] == ("error" in content)
+        status = CODES[content["error"]["code"]].status if result["isError"] else 200
+        return Reply(status, content, reply.headers, reply.raw)
+
+    def ask(self, key: str, method: str, params: Data, *, path: str = "/mcp", **headers: str) -> Reply:
+        """The reply to one JSON-RPC request, as it is on the wire; headers by their names with _ for -."""
+        wanted = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+        if key:
+            wanted["authorization"] = f"Bearer {key}"
+        if self.modern:
+            params, wanted = modern(method, params, wanted)
+        wanted |= {header.replace("_", "-"): value for header, value in headers.items()}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        place, _, query = path.partition("?")
+        return self.exchange(Request("POST", place, query, wanted, body))
+
+
+MODERN = "2026-07-28"
+NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
+def modern(
+    method: str, params: Data, headers: dict[str, str], capabilities: Data | None = None
+) -> tuple[Object, dict[str, str]]:
+    """Params and headers of a request in the newest revision of the protocol."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": dict(capabilities or {}),
+        **params.get("_meta", {}),
+    }
+    wanted = {**headers, "mcp-protocol-version": MODERN, "mcp-method": method}
+    if method in NAMED_BY and isinstance(params.get(NAMED_BY[method]), str):
+        wanted["mcp-name"] = params[NAMED_BY[method]]
+    return {**params, "_meta": meta}, wanted
+
+
 def posted(agent: Agent, path: str, body: bytes) -> Reply:
     """The reply to bytes that the agent posts as JSON, whatever they are."""
     assert isinstance(agent.door, Rest)
@@ -212,4 +270,6 @@ def over_socket(url: str) -> Callable[[Request], Reply]:
 
 def _reply(status: int, headers: Iterable[tuple[bytes, bytes]], raw: bytes) -> Reply:
     found = {name.decode().lower(): value.decode() for name, value in headers}
-    return Reply(status, json.loads(raw) if raw else {}, found, raw)
+    streamed = found.get("content-type") == "text/event-stream"
+    told = raw.rpartition(b"data: ")[2] if streamed else raw  # of a stream its last event
+    return Reply(status, json.loads(told) if told else {}, found, raw)

@@ -1,4 +1,7 @@
-"""Another agent's private thing answers exactly as a thing that does not exist, at every method that takes an id."""
+"""Another agent's private thing answers exactly as a thing that does not exist, at every method that takes an id.
+
+At both doors for programs; what else MCP clients may read by a URI is in tests/mcp_bridge/test_resources.py.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +10,22 @@ import pytest
 
 from agentboard.catalog import CATALOG
 from agentboard.contract.method import Method
-from tests.calls import Agent, Reply
+from tests.board import Board
+from tests.calls import Agent, Door, Mcp, Reply, Rest
 
 VARYING = {"x-request-id", "date", "ratelimit"}
 OPEN = {"board", "posts"}  # groups whose things are for everybody
 METHODS = [method for method in CATALOG.values() if method.id is not None and method.group not in OPEN]
+
+
+DOORS: dict[str, Door] = {"rest": Rest(), "mcp": Mcp(modern=True)}
+
+
+@pytest.fixture(params=DOORS)
+def atlas(board: Board, request: pytest.FixtureRequest) -> Agent:
+    """An agent that asks by each door in turn."""
+    agent = board.agent()
+    return Agent(DOORS[request.param], agent.key, agent.handle, agent.pk)
 
 
 def notes(agent: Agent) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """`manage.py serve`, as a process of its own on either database."""
 
-import os
+import resource
 import signal
 import socket
 import stat
@@ -8,29 +8,50 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-import psycopg
 import pytest
 from cryptography.fernet import Fernet
 
+from tests.doors.board import empty_database
 from tests.serving import PROJECT, READY, STOP_SECONDS, Served, free_port, served
 
 FIRST_ACCOUNT = "First account (an operator): "
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def database() -> Iterator[dict[str, str]]:
-    """The variables that name an empty database of the kind this run is about; none for SQLite in the data folder."""
-    url = os.environ.get("TEST_DATABASE_URL")
-    if not url:
-        yield {}
-        return
-    name = f"agentboard_serve_{os.getpid()}"
-    with psycopg.connect(url, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-        yield {"DATABASE_URL": f"{url.rpartition('/')[0]}/{name}"}
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    """The variables of an empty database of the kind this run is about."""
+    with empty_database() as variables:
+        yield variables
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A folder and a database that were empty, and what their first server showed of itself before it was stopped."""
+
+    folder: Path
+    variables: dict[str, str]
+    url: str
+    out: str
+    err: str
+    health: tuple[bytes, bytes]
+    offered: bytes  # the page of the first account
+    modes: tuple[int, set[int]]  # of the data folder, and of all in it
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory, database: dict[str, str]) -> Begun:
+    """What the tests that follow start again and again."""
+    folder = tmp_path_factory.mktemp("begun")
+    with served(folder, **database) as server:
+        out = server.out
+        health = answer(f"{server.url}/healthz"), answer(f"{server.url}/readyz")
+        offered = answer(out.splitlines()[0].removeprefix(FIRST_ACCOUNT))
+        kept = folder / "data"
+        modes = stat.S_IMODE(kept.stat().st_mode), {stat.S_IMODE(path.stat().st_mode) for path in kept.iterdir()}
+    return Begun(folder, database, server.url, out, server.err, health, offered, modes)
 
 
 def ended(folder: Path, **variables: str) -> tuple[int, str, str]:
@@ -46,69 +67,64 @@ def answer(url: str) -> bytes:
 
 
 def test_an_empty_folder_becomes_a_server_that_names_the_first_account_and_then_says_once_that_it_is_ready(
-    tmp_path: Path, database: dict[str, str]
+    begun: Begun,
 ) -> None:
-    with served(tmp_path, **database) as server:
-        first, ready = server.out.splitlines()
-        assert first.startswith(f"{FIRST_ACCOUNT}{server.url}/account/start/")
-        assert ready == f"{READY}{server.url}"
-        assert answer(f"{server.url}/healthz") == answer(f"{server.url}/readyz") == b'{"status":"ok"}'
-        assert b"first account" in answer(first.removeprefix(FIRST_ACCOUNT))
-    assert server.err == ""
+    first, ready = begun.out.splitlines()
+    assert first.startswith(f"{FIRST_ACCOUNT}{begun.url}/account/start/")
+    assert ready == f"{READY}{begun.url}"
+    assert begun.health == (b'{"status":"ok"}',) * 2
+    assert b"first account" in begun.offered
+    assert begun.err == ""
 
 
-def test_the_data_folder_is_its_owners_alone(tmp_path: Path, database: dict[str, str]) -> None:
-    with served(tmp_path, **database):
-        folder = tmp_path / "data"
-        modes = {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
-        assert (stat.S_IMODE(folder.stat().st_mode), modes) == (0o700, {0o600})
+def test_the_data_folder_is_its_owners_alone(begun: Begun) -> None:
+    assert begun.modes == (0o700, {0o600})
 
 
-def test_the_second_start_takes_less_than_three_seconds(tmp_path: Path, database: dict[str, str]) -> None:
-    with served(tmp_path, **database):
+def cpu_seconds() -> float:
+    """Of the child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def test_a_further_start_and_its_end_take_less_than_three_seconds_of_a_cpu(begun: Begun) -> None:
+    """Of the clock, it is .ci/run that looks at it, where nothing else runs."""
+    before = cpu_seconds()
+    with served(begun.folder, **begun.variables):
         pass
-    second = Served(tmp_path, **database)
-    try:
-        assert second.ready() < 3
-    finally:
-        second.stop()
+    assert cpu_seconds() - before < 3
 
 
-def test_once_an_operator_can_sign_in_no_first_account_is_offered(tmp_path: Path, database: dict[str, str]) -> None:
-    with served(tmp_path, **database):
-        pass
+def test_once_an_operator_can_sign_in_no_first_account_is_offered(begun: Begun) -> None:
     variables = {"DJANGO_SUPERUSER_USERNAME": "anna", "DJANGO_SUPERUSER_PASSWORD": "long enough"}
     subprocess.run(
         [sys.executable, "manage.py", "createsuperuser", "--noinput", "--email", "anna@example.org"],
         cwd=PROJECT,
-        env={"AGENTBOARD_DATA": str(tmp_path / "data"), **database, **variables},
+        env={"AGENTBOARD_DATA": str(begun.folder / "data"), **begun.variables, **variables},
         check=True,
         capture_output=True,
     )
-    with served(tmp_path, **database) as server:
+    with served(begun.folder, **begun.variables) as server:
         assert server.out == f"{READY}{server.url}\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_signal_stops_it_with_status_0_and_without_a_word(
-    tmp_path: Path, database: dict[str, str], workers: str, number: int
-) -> None:
-    with served(tmp_path, WORKERS=workers, **database) as server:
+def test_a_signal_stops_it_with_status_0_and_without_a_word(begun: Begun, workers: str, number: int) -> None:
+    with served(begun.folder, WORKERS=workers, **begun.variables) as server:
         assert server.out.count(READY) == 1
         assert server.stop(number) == 0
     assert server.err == ""
 
 
-def test_servers_that_start_at_once_on_an_empty_database_all_get_ready(
-    tmp_path: Path, database: dict[str, str]
-) -> None:
-    servers = [Served(tmp_path, **database) for _ in range(3)]
-    try:
-        for server in servers:
-            server.ready()
-    finally:
-        statuses = [server.stop() for server in servers if server.process.poll() is None]
+def test_servers_that_start_at_once_on_an_empty_database_all_get_ready(tmp_path: Path) -> None:
+    with empty_database() as variables:
+        servers = [Served(tmp_path, **variables) for _ in range(3)]
+        try:
+            for server in servers:
+                server.ready()
+        finally:
+            statuses = [server.stop() for server in servers if server.process.poll() is None]
     assert statuses == [0, 0, 0]
     assert [server.err for server in servers] == ["", "", ""]
 
@@ -155,10 +171,11 @@ def test_redis_that_cannot_be_reached_ends_in_one_sentence_without_its_password(
     assert "s3cret" not in err
 
 
-def test_keys_that_do_not_open_what_is_stored_end_in_one_sentence(tmp_path: Path, database: dict[str, str]) -> None:
-    with served(tmp_path, **database):
-        pass
-    (tmp_path / "data" / "encryption.keys").write_text(Fernet.generate_key().decode())
-    status, out, err = ended(tmp_path, **database)
+def test_keys_that_do_not_open_what_is_stored_end_in_one_sentence(begun: Begun) -> None:
+    file = begun.folder / "data" / "encryption.keys"
+    right = file.read_bytes()
+    file.write_text(Fernet.generate_key().decode())
+    status, out, err = ended(begun.folder, **begun.variables)
+    file.write_bytes(right)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "put that key back into encryption.keys" in err

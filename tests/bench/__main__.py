@@ -4,10 +4,11 @@ import argparse
 import json
 import os
 import sys
+from itertools import product
 from pathlib import Path
 
 from tests.bench import cpus
-from tests.bench.cells import CLIENTS, DATABASES, WORKS, Cell, Database
+from tests.bench.cells import CLIENTS, DATABASES, DOORS, WORKS, Cell, Database
 from tests.bench.rounds import Bench, loading
 from tests.bench.servers import both
 from tests.bench.stores import filled, why_not
@@ -33,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     """What can be asked for."""
     found = argparse.ArgumentParser(prog="make bench ARGS=…", description=__doc__)
     found.add_argument("--only", choices=WORKS, action="append", help="this work alone")
+    found.add_argument("--door", choices=DOORS, action="append", help="this door alone")
     found.add_argument("--database", choices=DATABASES, action="append", help="this database alone")
     found.add_argument("--clients", type=int, action="append", help="so many clients alone")
     found.add_argument("--rounds", type=int, default=5, help="of each cell and side")
@@ -46,10 +48,9 @@ def measure(database: Database, asked: argparse.Namespace, report: Report) -> No
     server_cpu, load_cpu = cpus.places()
     with filled(database) as store, both(store, server_cpu) as servers, loading(store.keys, load_cpu) as orders:
         bench = Bench(store, servers, orders)
-        for work in asked.only or WORKS:
-            for clients in asked.clients or CLIENTS:
-                print(f"measuring {work} on {database}, {clients} clients", file=sys.stderr, flush=True)
-                report.lines.append(bench.line(Cell(work, database, clients), asked.rounds, asked.seconds))
+        for work, door, clients in product(asked.only or WORKS, asked.door or DOORS, asked.clients or CLIENTS):
+            print(f"measuring {work} over {door} on {database}, {clients} clients", file=sys.stderr, flush=True)
+            report.lines.append(bench.line(Cell(work, door, database, clients), asked.rounds, asked.seconds))
         mib = cpus.anonymous_mib(servers["product"].pid)
         if mib is not None:
             report.memory[database] = mib

@@ -19,7 +19,7 @@ import orjson
 import uvloop
 
 from tests.bench import cpus, stock
-from tests.bench.cells import SIDES, Side, Work
+from tests.bench.cells import SIDES, Door, Side, Work
 
 WARM_SECONDS = 0.3  # before anything counts
 STUCK_SECONDS = 30  # after the time is over, an answer will not come any more
@@ -36,6 +36,7 @@ class Order:
     side: Side
     port: int
     work: Work
+    door: Door
     clients: int
     seconds: float
 
@@ -54,19 +55,61 @@ class Sample:
 
 @dataclass
 class Note:
-    """A stored note and the version it is at; `path` is where it is, `key` who may."""
+    """A stored note and the version it is at; `key` is whose it is."""
 
     key: str
     name: str
     version: int = 1
 
-    def request(self, verb: str, body: bytes = b"") -> bytes:
-        """The bytes of a request about it."""
-        head = (
-            f"{verb} /v1/memory/{self.name} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self.key}\r\n"
-            f"Content-Type: application/json\r\nAccept: */*\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        return head.encode() + body
+
+def http(verb: str, path: str, key: str, body: bytes = b"") -> bytes:
+    """The bytes of a request."""
+    head = (
+        f"{verb} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n"
+        f"Content-Type: application/json\r\nAccept: */*\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+class Form(Protocol):
+    """How work goes through a door."""
+
+    def request(self, note: Note, save: bytes | None) -> bytes:
+        """A save of these arguments, or a read."""
+        ...
+
+    def answer(self, content: bytes) -> Any:
+        """The method's answer in what came back."""
+        ...
+
+
+class OverRest:
+    """REST, and the limit program."""
+
+    def request(self, note: Note, save: bytes | None) -> bytes:
+        """The arguments are the body."""
+        return http("GET" if save is None else "POST", f"/v1/memory/{note.name}", note.key, save or b"")
+
+    def answer(self, content: bytes) -> Any:
+        """The answer is the body."""
+        return orjson.loads(content)
+
+
+class OverMcp:
+    """A call of a tool, as clients of the older revisions send it."""
+
+    def request(self, note: Note, save: bytes | None) -> bytes:
+        """The arguments are in the call."""
+        name, given = ("get_memory", b"") if save is None else ("save_memory", b',"data":' + save)
+        call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%b","arguments":{"id":"%b"%b}}}'
+        return http("POST", "/mcp", note.key, call % (name.encode(), note.name.encode(), given))
+
+    def answer(self, content: bytes) -> Any:
+        """The answer is the structured content."""
+        return orjson.loads(content)["result"]["structuredContent"]
+
+
+FORMS: dict[Door, Form] = {"rest": OverRest(), "mcp": OverMcp()}
 
 
 class Script(Protocol):
@@ -84,18 +127,18 @@ class Script(Protocol):
 class Gets:
     """Reads notes in turn."""
 
-    def __init__(self, notes: list[Note]) -> None:
-        self._turn = itertools.cycle(notes)
+    def __init__(self, notes: list[Note], form: Form) -> None:
+        self._turn, self._form = itertools.cycle(notes), form
         self._note = notes[0]
 
     def request(self) -> bytes:
         """The next read."""
         self._note = next(self._turn)
-        return self._note.request("GET")
+        return self._form.request(self._note, None)
 
     def check(self, status: int, content: bytes) -> None:
         """The version as last written, and the whole body."""
-        note = orjson.loads(content)
+        note = self._form.answer(content)
         right = status == 200 and note["version"] == self._note.version and len(note["body"]) == stock.BODY_BYTES
         assert right, (status, content, self._note)
 
@@ -105,8 +148,8 @@ class Saves:
 
     bodies = [json.dumps(stock.text(seed)).encode() for seed in range(BODIES)]
 
-    def __init__(self, notes: list[Note]) -> None:
-        self._turn, self._texts = itertools.cycle(notes), itertools.cycle(self.bodies)
+    def __init__(self, notes: list[Note], form: Form) -> None:
+        self._turn, self._texts, self._form = itertools.cycle(notes), itertools.cycle(self.bodies), form
         self._note = notes[0]
 
     def request(self) -> bytes:
@@ -116,12 +159,12 @@ class Saves:
         if number % CREATED == 0:
             self._note = Note(self._note.key, f"new-{number}", 0)
         body = b'{"body":%b,"expected_version":%d,"operation_key":"save-%d"}'
-        return self._note.request("POST", body % (next(self._texts), self._note.version, number))
+        return self._form.request(self._note, body % (next(self._texts), self._note.version, number))
 
     def check(self, status: int, content: bytes) -> None:
         """The next version."""
         wanted = self._note.version + 1
-        right = status == (201 if wanted == 1 else 200) and orjson.loads(content)["version"] == wanted
+        right = status in (200, 201) and self._form.answer(content)["version"] == wanted
         assert right, (status, content, self._note)
         self._note.version = wanted
 
@@ -216,10 +259,10 @@ class Load:
 
     def _scripts(self, order: Order) -> Iterator[Script]:
         """A script for each client: agents are dealt out among them, so all notes are in use whatever their number."""
-        agents = self._notes[order.side]
+        agents, form = self._notes[order.side], FORMS["rest" if order.side == "limit" else order.door]
         for number in range(order.clients):
             notes = [note for agent in agents[number :: order.clients] for note in agent]
-            yield Saves(notes) if order.work == "save" else Gets(notes)
+            yield Saves(notes, form) if order.work == "save" else Gets(notes, form)
 
 
 def _stored(side: Side, keys: list[str]) -> Iterator[list[Note]]:

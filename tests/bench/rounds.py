@@ -73,7 +73,7 @@ class Bench:
     def _round(self, cell: Cell, side: Side, seconds: float) -> Measured:
         server, backends = self._servers[side], self._store.backends()
         all_before, before, database_before = cpus.busy(), cpus.used([server.pid]), cpus.used(backends)
-        self._orders.send(Order(side, server.port, cell.work, cell.clients, seconds))
+        self._orders.send(Order(side, server.port, cell.work, cell.door, cell.clients, seconds))
         sample: Sample = self._orders.recv()
         cpu = cpus.used([server.pid]) - before
         database_cpu = cpus.used(self._store.backends()) - database_before

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tests.bench.cells import DATABASES, MEMORY_MIB, SIDES, TITLES, Database
+from tests.bench.cells import DATABASES, DOOR_NAMES, MEMORY_MIB, SIDES, TITLES, Database
 from tests.bench.load import CREATED
 from tests.bench.rounds import Line
 from tests.bench.stock import AGENTS, BODY_BYTES, NOTES_EACH
@@ -13,7 +13,7 @@ FIELDS = (*SHOWN, "load", "others")
 BUSY = 0.85  # of its CPU: beyond, the load may be what is measured
 DISTURBED = 0.4  # CPUs: beyond, somebody else may be; PostgreSQL's own writers and the kernel take some
 HEADINGS = (
-    "work", "database", "clients", "/s", "p50 ms", "p99 ms", "CPU µs", "db µs",
+    "work", "door", "database", "clients", "/s", "p50 ms", "p99 ms", "CPU µs", "db µs",
     "limit /s", "p50 ms", "p99 ms", "CPU µs", "db µs", "of limit", "CPU ×", "at least", "",
 )  # fmt: skip
 
@@ -86,7 +86,7 @@ def _row(line: Line) -> tuple[str, ...]:
     verdict = "" if cell.target is None else "MISSED" if line.missed else "ok"
     least = "–" if cell.target is None else f"{cell.target:.2f}"
     shares = [f"{line.share(what):.2f}" for what in ("throughput", "cpu")]
-    return (TITLES[cell.work], cell.database, str(cell.clients), *sides, *shares, least, verdict)
+    return (TITLES[cell.work], DOOR_NAMES[cell.door], cell.database, str(cell.clients), *sides, *shares, least, verdict)
 
 
 def _target(database: Database, mib: float) -> str:

@@ -20,7 +20,8 @@ def test_both_sides_answer_rightly_to_every_piece_of_work(tmp_path: Path) -> Non
     assert "of limit" in done.stdout, done.stderr
     found = json.loads((tmp_path / "found.json").read_text())
     assert done.returncode == (1 if found["missed"] else 0)
-    assert [(line["work"], line["clients"]) for line in found["lines"]] == [("save", 4), ("get", 4)]
+    measured = [(line["work"], line["door"], line["clients"]) for line in found["lines"]]
+    assert measured == [("save", "rest", 4), ("save", "mcp", 4), ("get", "rest", 4), ("get", "mcp", 4)]
     assert all(
         round["throughput"] > 0 for line in found["lines"] for rounds in line["rounds"].values() for round in rounds
     )

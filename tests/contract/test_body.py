@@ -15,7 +15,7 @@ from agentboard.contract.fields import Field
 
 pytestmark = pytest.mark.no_database
 
-SECONDS = 2  # for what must not grow with the square of its size; far less on an idle machine
+SECONDS = 2  # of a CPU, for what must not grow with the square of its size
 FIELDS = {"count": Field({"type": "integer"}), "flag": Field({"type": "boolean"}), "word": Field({"type": "string"})}
 
 
@@ -105,9 +105,9 @@ def test_nesting_up_to_the_bound_and_any_breadth_are_read() -> None:
 def test_a_key_given_twice_among_many_is_found_in_one_pass() -> None:
     """256 KiB of other keys once took nine seconds."""
     body = b"{" + b",".join(b'"%x":1' % number for number in range(26_000)) + b',"658f":1}'
-    started = time.perf_counter()
+    started = time.thread_time()
     assert refusal(body).message == 'The body has "658f" twice in one object.'
-    assert time.perf_counter() - started < SECONDS
+    assert time.thread_time() - started < SECONDS
 
 
 def test_a_long_key_given_twice_is_not_repeated() -> None:

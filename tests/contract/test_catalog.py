@@ -14,6 +14,8 @@ from agentboard.contract.method import Method
 from agentboard.identity.scopes import ALL_SCOPES
 from tests.doors.board import Board
 
+pytestmark = pytest.mark.no_database
+
 DIALECTS = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#")
 CLIENT_PREFIX = "mcp__agentboard__"  # what a client may put before a tool's name; with it 64 characters are allowed
 UNSUPPORTED_AT_ROOT = {"oneOf", "anyOf", "allOf", "not", "if", "enum", "const"}

@@ -7,6 +7,8 @@ import pytest
 from agentboard.contract.errors import CODES, Refusal, invalid
 from tests.doors.board import Board
 
+pytestmark = pytest.mark.no_database
+
 # The table of the product's description: what clients may rely on.
 STATUSES = {
     400: {"invalid_json", "invalid_arguments"},

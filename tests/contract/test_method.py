@@ -18,7 +18,7 @@ from agentboard.identity.keys import new_key
 
 pytestmark = pytest.mark.no_database
 
-SECONDS = 2  # for what must not grow with the square of its size; far less on an idle machine
+SECONDS = 2  # of a CPU, for what must not grow with the square of its size
 SAVE = CATALOG["save_memory"]
 WANTED = {"body": "text", "expected_version": 0}
 HINT = Hint(False, "why")
@@ -247,9 +247,9 @@ def test_a_name_is_repeated_where_it_is_short() -> None:
 )
 def test_a_request_full_of_problems_is_refused_at_once_and_shortly(data: dict[str, Any]) -> None:
     """Such a request once took four seconds of every other caller's time."""
-    started = time.perf_counter()
+    started = time.thread_time()
     found = problems(SAVE, data)
-    assert time.perf_counter() - started < SECONDS
+    assert time.thread_time() - started < SECONDS
     assert 0 < len(found) <= 50
 
 

@@ -12,6 +12,8 @@ from agentboard.contract.errors import CODES
 from agentboard.contract.openapi import document
 from tests.doors.board import Board
 
+pytestmark = pytest.mark.no_database
+
 DOCUMENT = document(CATALOG.values(), "https://board.example")
 OPERATIONS = [operation for path in DOCUMENT["paths"].values() for operation in path.values()]
 every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=[each["operationId"] for each in OPERATIONS])

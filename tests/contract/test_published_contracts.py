@@ -11,6 +11,8 @@ import pytest
 
 from tests.doors.board import Board
 
+pytestmark = pytest.mark.no_database
+
 PROSE = "«text»"  # stands for any words of our own
 PUBLISHED = {path.stem: json.loads(path.read_text()) for path in (Path(__file__).parent / "published").glob("*.json")}
 

@@ -19,7 +19,8 @@ from agentboard.environment import reached_at, refused_in_one_sentence
 from agentboard.identity import links
 
 GRACE_SECONDS = 10  # for requests that are running when the server is told to stop
-WEBSOCKET_BYTES_MAX = 256 * 1024  # a message, as a request's body
+WEBSOCKET_BYTES_MAX = 4096  # a message; pages send short ones
+WEBSOCKET_PING_SECONDS = 10  # between signs of life, and until one that is not answered ends the socket
 POLL_SECONDS = 0.05
 
 
@@ -46,11 +47,13 @@ class Command(BaseCommand):
 def _serve(sockets: list[socket.socket]) -> None:
     """Answer on `sockets` until SIGTERM or SIGINT, in this process or in WORKERS others."""
     config = uvicorn.Config(
-        "agentboard.asgi:application",
+        ":".join(settings.ASGI_APPLICATION.rsplit(".", 1)),
         loop="uvloop",
         http="httptools",
         ws="websockets-sansio",
         ws_max_size=WEBSOCKET_BYTES_MAX,
+        ws_ping_interval=WEBSOCKET_PING_SECONDS,
+        ws_ping_timeout=WEBSOCKET_PING_SECONDS,
         lifespan="on",
         workers=settings.WORKERS,
         log_config=None,  # Django's LOGGING has it

@@ -1,0 +1,1 @@
+"""The bridge's pages for people."""
