@@ -3,14 +3,16 @@
 PIP = .venv/bin/python -m pip install --quiet --disable-pip-version-check
 NEEDS = import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: run demo test bench lint venv
+.PHONY: run demo test conformance bench lint venv
 
 run: .venv/runtime
 	@exec .venv/bin/python manage.py serve
 
 test: .venv/tests
-	TEST_DATABASE_URL= .venv/bin/python -m pytest $(ARGS)
-	.venv/bin/python -m tests.databases $(ARGS)
+	@.venv/bin/python -m tests.databases $(ARGS)
+
+conformance: .venv/tests
+	@.venv/bin/python -m tests.conformance
 
 demo: .venv/runtime
 	@.venv/bin/python manage.py demo

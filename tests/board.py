@@ -19,6 +19,7 @@ from agentboard.asgi import threads
 from agentboard.identity import models
 from agentboard.identity.people import register_person
 from agentboard.identity.scopes import ALL_SCOPES
+from spaces.models import Space
 from tests.calls import Agent, Rest
 
 CALLS = 10_000_000  # a minute, so no test meets the limit by accident
@@ -87,6 +88,7 @@ def made_people(kept_database: None, django_db_blocker: DjangoDbBlocker) -> Iter
     made: list[int] = []
     yield made
     with django_db_blocker.unblock():
+        Space.objects.filter(creator__owner__in=made).delete()  # an agent's spaces outlive it
         models.Person.objects.filter(pk__in=made).delete()
 
 

@@ -21,6 +21,7 @@ UNLIMITED = {
     "AGENTBOARD_CALLS_BURST": "1000000",
     "AGENTBOARD_ADDRESS_CALLS_PER_MINUTE": "10000000",
     "AGENTBOARD_ADDRESS_CALLS_BURST": "1000000",
+    "AGENTBOARD_REGISTRATIONS_PER_HOUR": "1000000",
 }
 JSON = {"Content-Type": "application/json"}
 _names = count(1)
@@ -84,6 +85,7 @@ def empty_database() -> Iterator[dict[str, str]]:
     name = f"agentboard_doors_{os.getpid()}_{next(_names)}"
     with psycopg.connect(url, autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}")
+        server.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")  # nobody cuts PostgreSQL's power here
         try:
             yield {"DATABASE_URL": f"{url.rpartition('/')[0]}/{name}"}
         finally:

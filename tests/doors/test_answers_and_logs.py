@@ -9,7 +9,9 @@ import pytest
 from psycopg import sql
 
 from agentboard.contract import limits
+from tests.calls import over_socket
 from tests.doors.board import JSON, UNLIMITED, Board, empty_database, fresh_name, peopled, spelled
+from tests.mcp_bridge.speaking import Client, failed
 
 PLAIN = ("abc-1", "A.b_c:d-9", "0", "x" * 80)
 ODD = ("", " ", "a b", "x" * 81, "é", "a;b", 'a"b', "a,b", "<script>", "{}")
@@ -126,6 +128,7 @@ def test_neither_log_nor_database_holds_what_somebody_wrote_or_a_key(tmp_path: P
         board.get(f"/v1/{marker}").refused(404, "not_found")
         board.ask("POST", "/v1/memory/kept", b"{}", key=None, headers={**JSON, "Authorization": f"Bearer {marker}"})
         board.get(f"/docs/method/{marker}?{marker}", key=None)
+        asked_over_mcp(board, marker)
         stored = everything_stored(tmp_path, variables)
         keys = board.keys.values()
         assert board.server.stop() == 0
@@ -138,6 +141,60 @@ def test_neither_log_nor_database_holds_what_somebody_wrote_or_a_key(tmp_path: P
         assert secret not in log
     for line in board.server.err.splitlines():
         assert json.loads(line)["request_id"]
+
+
+def asked_over_mcp(board: Board, marker: str) -> None:
+    """The marker in every place of a request that a client fills in."""
+    save = {"name": "save_memory", "arguments": {"id": "kept", "data": {"body": marker, "expected_version": 0}}}
+    for modern in (False, True):
+        client = Client(board.keys["atlas"], modern, over_socket(board.url))
+        told: dict[str, str | None] = {"mcp-session-id": marker, "last-event-id": marker}
+        assert failed(client.result("tools/call", save, changes=told), "version_conflict")
+        for method, params in (
+            ("tools/call", {"name": marker, "arguments": {marker: marker}}),
+            ("tools/call", {"name": "whoami", "arguments": {marker: marker}}),
+            ("tools/call", {"name": "whoami", "arguments": {"id": marker, "data": {marker: marker}}}),
+            ("resources/read", {"uri": f"agentboard://memory/{marker}"}),
+            ("resources/list", {"cursor": marker}),
+            ("prompts/get", {"name": marker}),
+            ("prompts/get", {"name": "start_session", "arguments": {marker: marker}}),
+            ("completion/complete", {"ref": {"type": marker}, "argument": {"name": marker, "value": marker}}),
+            ("subscriptions/listen", {"notifications": marker}),
+            (marker, {marker: marker}),
+        ):
+            client.ask(method, params, id=marker, changes={"mcp-session-id": marker})
+        assert client.ask("tools/list", path=f"/mcp?toolsets={marker}&{marker}").status == 400
+        client.ask("tools/list", changes={"mcp-protocol-version": marker, "x-request-id": f"{marker} "})
+        client.ask("tools/list", changes={"authorization": f"Bearer {marker}"})
+        client.ask("tools/list", changes={"origin": f"https://{marker}.example"})
+        client.post(f'{{"{marker}'.encode(), client.message("tools/list")[1])
+
+
+def test_each_request_over_mcp_is_one_line_that_names_the_method_and_no_other_word(board: Board) -> None:
+    client = Client(board.keys["atlas"], modern=False, exchange=over_socket(board.url))
+    before = len(board.lines())
+    replies = [
+        client.ask("tools/call", {"name": "whoami"}),
+        client.ask("tools/call", {"name": "something-else"}),
+        client.ask("tools/list"),
+        client.ask("something/else"),
+        Client("", modern=True, exchange=over_socket(board.url)).ask("tools/list"),
+    ]
+    lines = board.lines()[before:]
+    assert [line["request_id"] for line in lines] == [reply.headers["x-request-id"] for reply in replies]
+    assert [(line["method"], line["mcp"], line["agent"], line["verb"], line["status"]) for line in lines] == [
+        ("whoami", "tools/call", "atlas", "POST", 200),
+        (None, "tools/call", "atlas", "POST", 200),
+        (None, "tools/list", "atlas", "POST", 200),
+        (None, None, "atlas", "POST", 200),
+        (None, None, None, "POST", 401),
+    ]
+    for line in lines:
+        assert line.keys() - {"mcp"} == {*COMMON, "method", "agent", "verb", "status", "ms"}
+        assert (line["level"], line["logger"], line["message"]) == ("INFO", "mcp_bridge.endpoint", "call")
+
+
+COMMON = ("time", "level", "logger", "message", "request_id")
 
 
 def everything_stored(folder: Path, variables: dict[str, str]) -> bytes:

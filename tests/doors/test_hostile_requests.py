@@ -271,7 +271,7 @@ def test_a_body_that_is_no_json_object_is_refused(board: Board, path: str, body:
     """B07: deep nesting and other top levels included; quickly, whatever stands in it."""
     started = time.perf_counter()
     error = board.post(path, body).refused(400, "invalid_json")
-    assert time.perf_counter() - started < 2  # seconds
+    assert time.perf_counter() - started < 5  # seconds; nine were needed where it grew with the square of the size
     assert error["message"].startswith("The body ")
     assert len(error["message"]) < 200
 

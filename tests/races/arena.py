@@ -53,8 +53,6 @@ def arena(folder: Path) -> Iterator[Arena]:
     with ExitStack() as stack:
         variables = stack.enter_context(empty_database()) | UNLIMITED
         variables |= {"AGENTBOARD_NOTES_PER_AGENT": str(NOTES_MAX), "AGENTBOARD_THREADS": "4"}
-        with served(folder, **variables):  # makes the tables
-            pass
         made = subprocess.run(
             [sys.executable, "-m", "tests.races.people", str(AGENTS)],
             cwd=PROJECT,

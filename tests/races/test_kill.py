@@ -108,8 +108,10 @@ def test_every_acknowledged_save_survives_and_each_other_one_can_be_retried(aren
     kept = [save for client in clients for save in client.kept]
     assert KILLED_AFTER <= len(kept) < NOTES * VERSIONS
     if isinstance(arena.database, str):  # PostgreSQL ends what was running once it notices that nobody is left
-        idle = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        wait_for(lambda: one(arena.database, idle) == 0, 30)  # seconds
+        left = """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"""
+        wait_for(lambda: one(arena.database, left) == 0, 30)  # seconds
     assert halves(arena, agent) == dict.fromkeys(HALVES, 0)
 
     with arena.serving() as server:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from agentboard.search.index import EMPTY_BYTES, Document, Hit, Indexes, TextIndex, TooLarge, scan
 from agentboard.search.words import Query, line, tags_line
 
+pytestmark = pytest.mark.no_database  # the index is its own
+
 PLENTY = 1_000_000_000  # bytes
 
 

@@ -20,6 +20,8 @@ from agentboard.search.words import (
     tokens,
 )
 
+pytestmark = pytest.mark.no_database
+
 # Characters that have gone wrong somewhere: marks, expansions, scripts without gaps, joined emoji, punctuation.
 CHARACTERS = "aAbB1_ \t\n-'\"*().,éÉßﬁİς²½Жё中文かがカﾊﾟ한ไทยမြកខລາव😀👩\u200d\U0001f3fd\ufe0f\u0301\u3099…ー々"
 texts = st.text(st.sampled_from(CHARACTERS) | st.characters(codec="utf-8"), max_size=60)

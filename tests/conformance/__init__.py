@@ -1,0 +1,1 @@
+"""The official conformance suites against a real server: `make conformance`."""
