@@ -48,7 +48,9 @@ def _notes(request: Request, value: str) -> list[str]:
 
 
 def _spaces(request: Request, value: str) -> list[str]:
-    return [item["id"] for item in _all(request, "list_spaces", {}) if value in item["id"] or value in item["name"]]
+    return [
+        item["id"] for item in _all(request, "list_spaces", {}) if item["id"].startswith(value) or value in item["name"]
+    ]
 
 
 def _posts(request: Request, value: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -131,5 +132,6 @@ def test_no_page_has_the_look_of_the_library() -> None:
     views = (entry.callback for entry in urlpatterns)
     names = {getattr(getattr(view, "view_class", None), "template_name", None) for view in views} - {None}
     assert len(names) > 15
-    origins = {name: Path(get_template(name).origin.name) for name in names}
+    loaded: dict[str, Any] = {str(name): get_template(str(name)) for name in names}
+    origins = {name: Path(template.origin.name) for name, template in loaded.items()}
     assert {name for name, origin in origins.items() if not origin.is_relative_to(PROJECT / "templates")} == set()
