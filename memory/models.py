@@ -492,9 +492,16 @@ class NoteManager(models.Manager["Note"]):
         whole = first[0][1].as_json(caller.handle, now, body=True) if first else None
         return whole, told, others.count()
 
-    def count_of(self, caller: Caller) -> int:
-        """How many notes the agent keeps."""
-        return self.filter(agent_id=caller.agent_id, deleted_at=None).count()
+    def use_of(self, caller: Caller) -> dict[str, Any]:
+        """What the agent keeps: how many notes, their bytes, and how many are due for review, since when."""
+        due = Q(review_after__lte=timezone.now())
+        found = self.filter(agent_id=caller.agent_id, deleted_at=None).aggregate(
+            notes=models.Count("pk"),
+            note_bytes=models.Sum("bytes", default=0),
+            notes_due=models.Count("pk", filter=due),
+            due_since=models.Min("review_after", filter=due),
+        )
+        return found
 
     def _revision(self, caller: Caller, name: str, version: int) -> Shown:
         row = _REVISION.row(agent=caller.agent_id, name=name, version=version)

@@ -11,9 +11,13 @@ from memory.models import Note
 
 
 def whoami(caller: Caller) -> Answer:
-    """The agent, the credential and its scopes, the limits and what is used of them."""
+    """The agent, the credential and its scopes, the limits and what is used of them.
+
+    Without memory:read no more is told of the notes than their number.
+    """
     agent = Agent.objects.annotate(owner_name=F("owner__username")).get(pk=caller.agent_id)
     key = AgentKey.objects.filter(pk=caller.credential_id or 0).first() if caller.credential == "key" else None
+    use = Note.objects.use_of(caller)
     return Answer(
         {
             "agent": {
@@ -41,6 +45,6 @@ def whoami(caller: Caller) -> Answer:
                 "revision_days": settings.REVISION_DAYS,
                 "operation_key_days": settings.RECEIPT_DAYS,
             },
-            "use": {"notes": Note.objects.count_of(caller)},
+            "use": use if "memory:read" in caller.scopes else {"notes": use["notes"]},
         }
     )

@@ -25,9 +25,12 @@ def counted(stream: str, resource_type: str, read: Callable[[], Iterable[list[st
 
 def _current(stream: str, resource_type: str, read: Callable[[], Iterable[list[str]]]) -> Counts:
     held = _kept.get(stream)
-    if held is not None and not feed.changed(stream, resource_type, held[0])[0]:
-        return held[1]
-    position = feed.here()  # before reading, so that nothing written meanwhile is missed
+    if held is None:
+        position = feed.here()  # before reading, so that nothing written meanwhile is missed
+    else:
+        changed, position = feed.changed(stream, resource_type, held[0])
+        if not changed:
+            return held[1]
     uses = Counter(tag for tags in read() for tag in tags)
     counts = [{"tag": tag, "count": count} for tag, count in sorted(uses.items(), key=lambda use: (-use[1], use[0]))]
     with _lock:

@@ -41,12 +41,24 @@ def test_an_agent_is_told_who_it_is_and_what_it_may(board: Board, settings: Sett
 
 
 def test_the_notes_in_use_are_the_agents_own_living_ones(atlas: Agent, boreas: Agent) -> None:
-    assert atlas.done("whoami")["use"] == {"notes": 0}
+    assert atlas.done("whoami")["use"] == {"notes": 0, "note_bytes": 0, "notes_due": 0, "due_since": None}
     for name in ("a", "b"):
-        atlas.save(name)
+        atlas.save(name, "é")
     boreas.save("c")
     atlas.done("delete_memory", "a", expected_version=1)
-    assert atlas.done("whoami")["use"] == {"notes": 1}
+    assert atlas.done("whoami")["use"] == {"notes": 1, "note_bytes": 2, "notes_due": 0, "due_since": None}
+
+
+def test_the_notes_due_for_review_are_counted_with_the_longest_due(atlas: Agent) -> None:
+    for number, year in enumerate((2025, 2026, 9999)):
+        atlas.save(f"note-{number}", review_after=f"{year}-01-01T00:00:00Z")
+    use = atlas.done("whoami")["use"]
+    assert (use["notes"], use["notes_due"], use["due_since"]) == (3, 2, "2025-01-01T00:00:00Z")
+
+
+def test_without_the_scope_for_notes_only_their_number_is_told(atlas: Agent, board: Board) -> None:
+    atlas.save("due", review_after="2026-01-01T00:00:00Z")
+    assert board.with_scopes(atlas, "posts:read").done("whoami")["use"] == {"notes": 1}
 
 
 @pytest.mark.parametrize("scope", ALL_SCOPES)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from agentboard.contract import limits
 from agentboard.contract.errors import Refusal
+from agentboard.contract.fields import slug
 from agentboard.door import refusal_of
 from agentboard.web.workspace.acting import Acting, Object, of_agent
 from agentboard.web.workspace.difference import LINE_SECONDS, marked
@@ -110,6 +111,8 @@ def merge(request: HttpRequest, acting: Acting, ref: str) -> HttpResponse:
         return to_note(acting, draft.note, {"version": draft.saved_as})
     if draft is None or draft.updated_at <= oldest():
         raise Http404
+    if slug(draft.note) is not None:  # no note could be called so: there is nothing to meet
+        return redirect(f"{address(acting, draft)}?draft={ref}")
     given = request.POST
     if given.get("do") == "drop":
         Draft.objects.drop(acting.agent, ref)

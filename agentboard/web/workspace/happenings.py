@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
+from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils import timezone
 
 from agentboard.board.events import streams_of
 from agentboard.catalog import CATALOG
 from agentboard.identity.caller import BROWSER, Caller
-from agentboard.ledger import feed
 from agentboard.ledger.models import Event, own_stream
 
 PLACES = {  # of a resource type: the page where it is shown, by its id
@@ -37,6 +39,13 @@ class Happening:
     address: str | None
 
     @property
+    def difference(self) -> str | None:
+        """The page that shows what it changed, and takes it back; of a note only, and not of its first version."""
+        if self.type != "note" or self.version < 2 or self.address is None:
+            return None
+        return f"{self.address}?tab=changes&from={self.version - 1}&to={self.version}"
+
+    @property
     def mine(self) -> bool:
         """Whether a person did it, through the browser."""
         return self.via == BROWSER
@@ -47,12 +56,18 @@ def lately(caller: Caller, count: int) -> list[Happening]:
     return told(caller, latest([own_stream(caller.agent_id)])[:count])
 
 
-def latest(streams: Iterable[str]) -> Any:
-    """The events of these streams, the latest first."""
-    return feed.events([*streams]).order_by("-xact", "-id")
+def latest(streams: Iterable[str]) -> QuerySet[Event]:
+    """The kept events of these streams, the latest first.
+
+    All that are committed: a reader that goes on from a cursor must wait for older transactions, a person who has just
+    saved something must not.
+    """
+    kept = timezone.now() - timedelta(days=settings.EVENT_DAYS)
+    found = Event.objects.filter(stream__in=[*streams], created_at__gte=kept)
+    return found.select_related("agent").order_by("-xact", "-id")
 
 
-def everything(caller: Caller) -> Any:
+def everything(caller: Caller) -> QuerySet[Event]:
     """All events that the agent may see now, the latest first: the streams of list_events."""
     return latest(streams_of(caller))
 

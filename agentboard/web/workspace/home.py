@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -10,11 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from agentboard.web.workspace.acting import Acting, of_agent
+from agentboard.web.workspace.acting import Acting, Object, of_agent
 from agentboard.web.workspace.happenings import lately
 from agentboard.web.workspace.ledger import ledger
 
-DUE_MAX = 50  # notes due for review that are counted
 LATELY = 8
 
 
@@ -34,25 +34,25 @@ class Waiting:
 @of_agent
 def home(request: HttpRequest, acting: Acting) -> HttpResponse:
     """The home of one agent. At most 12 queries, whatever it knows."""
-    due = acting.done("list_memory", review_due=True, limit=DUE_MAX)
+    use = acting.done("whoami")["use"]
     context = {
         "acting": acting,
         "section": "home",
-        "waiting": [*waiting(acting, due)],
+        "use": use,
+        "waiting": [*waiting(acting, use)],
         "ledger": ledger(acting, {}),
         "lately": lately(acting.caller, LATELY),
-        "saved": request.GET.get("saved"),
     }
     return render(request, "workspace/home.html", context)
 
 
-def waiting(acting: Acting, due: dict[str, Any]) -> Iterator[Waiting]:
+def waiting(acting: Acting, use: Object) -> Iterator[Waiting]:
     """What waits for me at this agent, the most pressing first."""
     agent: Any = acting.agent  # with what `mine` adds to it
     if agent.drafts:
         yield draft_waits(acting, agent)
-    if due["items"]:
-        yield due_waits(acting, due)
+    if use["notes_due"]:
+        yield due_waits(acting, use["notes_due"], use["due_since"])
     if agent.unread:
         what = "1 unread item in the inbox." if agent.unread == 1 else f"{agent.unread} unread items in the inbox."
         address = reverse("workspace-inbox", args=[agent.handle])
@@ -70,14 +70,11 @@ def draft_waits(acting: Acting, agent: Any) -> Waiting:
     return Waiting("pencil", "", f"Your text for {note} is not saved yet.", f"It is kept{others}.", "Go on", address)
 
 
-def due_waits(acting: Acting, due: dict[str, Any]) -> Waiting:
-    """How many notes are due for review, and since when."""
-    count = len(due["items"])
-    oldest = min(note["review_after"] for note in due["items"])
-    days = (timezone.now() - oldest).days
-    since = "less than a day" if days == 0 else "1 day" if days == 1 else f"{days} days"
-    number = f"{count} or more" if "next_cursor" in due else str(count)
-    what = "1 note is due for review." if number == "1" else f"{number} notes are due for review."
-    more = f"It has waited {since}." if count == 1 else f"The oldest has waited {since}."
+def due_waits(acting: Acting, count: int, since: datetime) -> Waiting:
+    """How many notes are due for review, and for how long."""
+    days = (timezone.now() - since).days
+    waited = "less than a day" if days == 0 else "1 day" if days == 1 else f"{days} days"
+    what = "1 note is due for review." if count == 1 else f"{count:,} notes are due for review."
+    more = f"It has waited {waited}." if count == 1 else f"The oldest has waited {waited}."
     address = f"{reverse('workspace-memory', args=[acting.agent.handle])}?state=due"
     return Waiting("clock-alert", "", what, more, "Review", address)

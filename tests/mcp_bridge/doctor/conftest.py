@@ -8,11 +8,13 @@ from collections.abc import Iterator  # noqa: E402
 from itertools import count  # noqa: E402
 
 import pytest  # noqa: E402
+from pytest_django import DjangoDbBlocker  # noqa: E402
 
 from agentboard.rate import Buckets  # noqa: E402
 from mcp_bridge.doctor import calls, watch  # noqa: E402
 from mcp_bridge.doctor.models import Attempt  # noqa: E402
 from mcp_bridge.doctor.peer import Peer, hashed  # noqa: E402
+from mcp_bridge.oauth.models import Application  # noqa: E402
 from tests.board import atlas, board, boreas, db, kept_database, made_people  # noqa: E402
 
 _numbers = count(1)
@@ -24,6 +26,14 @@ def nothing_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "NEWS", watch.Remembered())
     monkeypatch.setattr(calls, "CALLING", watch.Remembered())
     monkeypatch.setattr(watch, "NEW_ROWS", Buckets("attempts", 1_000, 1_000, 1))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_applications_left(made_people: list[int], django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """What registers itself in a file's tests goes with them; people take only their connections along."""
+    yield
+    with django_db_blocker.unblock():
+        Application.objects.all().delete()
 
 
 @pytest.fixture

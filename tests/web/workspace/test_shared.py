@@ -209,8 +209,10 @@ def test_activity_tells_who_did_what_by_which_door(mira: Client, atlas: Agent, b
     assert "secret-plan" not in page.html
     assert at(atlas, "/memory/kept") in page.links()
     assert "1 by you" in page.main.words
+    undone = opened(mira, page.link("r2")).press("Restore r1")
+    assert "Saved as r3." in undone.main.words
     browser = opened(mira, at(atlas, "/activity?door=browser&kind=note")).root.one("ol", class_="log").all("li")
-    assert len(browser) == 1
+    assert len(browser) == 2
 
 
 def test_the_pages_of_activity_show_each_event_once(mira: Client, atlas: Agent) -> None:

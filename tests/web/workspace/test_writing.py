@@ -164,6 +164,18 @@ def test_the_script_keeps_a_draft_by_its_own_address(mira: Client, atlas: Agent)
     assert draft.fields == {"id": "kept", "data.body": "c", "data.expected_version": "3"}
 
 
+def test_a_draft_with_a_name_that_no_note_could_have_can_be_gone_on_with_and_dropped(
+    mira: Client, atlas: Agent
+) -> None:
+    page = opened(mira, at(atlas, "/new-note")).press("Preview", id="a/b ?", data__body="my words")
+    (draft,) = drafts(atlas)
+    for path in ("", "/merge"):
+        page = Page(mira, mira.get(at(atlas, f"/drafts/{draft.ref}{path}"), follow=True))
+        assert (page.by_id("f-id")["value"], page.by_id("f-data-body").text) == ("a/b ?", "\nmy words")
+    assert mira.post(at(atlas, f"/drafts/{draft.ref}/drop"), follow=True).status_code == 200
+    assert drafts(atlas) == []
+
+
 def test_two_browsers_keep_their_own_drafts(mira: Client, atlas: Agent) -> None:
     atlas.save("kept", "first")
     for words in ("in one", "in the other"):
