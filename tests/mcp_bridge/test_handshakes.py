@@ -19,6 +19,8 @@ from tests.mcp_bridge.speaking import (
 )
 from tests.serving import Served
 
+pytestmark = pytest.mark.no_database  # nothing here but the credential comes from a database
+
 LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25")
 INSTRUCTIONS_MAX = 1_200  # characters: every session of an agent pays for them
 STALE = {"mcp-session-id": "1868a90c-7a4f-4f21-9d3b-0a5b5a3f2c11"}

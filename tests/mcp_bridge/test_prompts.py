@@ -9,6 +9,8 @@ from tests.calls import Agent, Object
 from tests.mcp_bridge.speaking import INVALID_PARAMS, Client, fault
 from tests.spaces.conftest import MakeSpace, join
 
+pytestmark = pytest.mark.no_database  # prompts show answers, which are the same on each: test_same_answer.py
+
 SHOWS = {"start_session": "resume", "hand_over": "list_spaces", "review_due_notes": "list_memory"}
 
 

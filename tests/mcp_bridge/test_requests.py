@@ -31,6 +31,8 @@ from tests.mcp_bridge.speaking import (
 )
 from tests.serving import Served
 
+pytestmark = pytest.mark.no_database  # what is refused before a method runs is the same on each
+
 LIST = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 SAVE: Object = {"name": "save_memory", "arguments": {"id": "hostile", "data": {"body": "Text", "expected_version": 0}}}
 EXAMPLES = 60  # of each random kind

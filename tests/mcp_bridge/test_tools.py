@@ -21,6 +21,8 @@ from tests.calls import Agent, Mcp, Object, Reply, refusal
 from tests.contract.test_catalog import CLIENT_PREFIX, DIALECTS, UNRESOLVED, UNSUPPORTED_AT_ROOT
 from tests.mcp_bridge.speaking import INVALID_PARAMS, REFUSED, Client, done, failed, fault
 
+pytestmark = pytest.mark.no_database  # the list comes from the catalog; what calls do on each is in test_same_answer.py
+
 ALL_BYTES_MAX, MEMORY_BYTES_MAX = 48_000, 16_000  # each session of an agent pays for them
 ALWAYS = {"get_help", "whoami", "resume"}
 TOOLSETS = ("memory", "coordination", "posts")

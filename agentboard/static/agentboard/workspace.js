@@ -32,25 +32,26 @@
 
   // Drafts, kept by the server ten seconds after a change and on leaving a field: <form data-draft="address">
   for (const form of all("form[data-draft]")) {
-    let changed = false, sent = false, timer = 0;
+    let changed = false, sent = false, timer = 0, before = Promise.resolve();
     const told = form.querySelector("[data-kept]");
-    const keep = async () => {
-      clearTimeout(timer);
+    const leaving = new AbortController();
+    const send = async () => {
       if (!changed || sent) return;
       changed = false;
       try {
-        const answer = await fetch(form.dataset.draft, { method: "POST", body: new FormData(form), credentials: "same-origin" });
-        if (!answer.ok || sent) { changed = true; return; }
+        const answer = await fetch(form.dataset.draft, { method: "POST", body: new FormData(form), credentials: "same-origin", signal: leaving.signal });
+        if (!answer.ok) { changed = true; return; }
         const draft = await answer.json();
         form.elements.draft.value = draft.draft;
         const until = new Date(draft.kept_until).toLocaleString("en-GB", { day: "numeric", month: "long", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
         if (told) { told.textContent = `Kept as a draft until ${until} UTC.`; told.hidden = false; }
       } catch { changed = true; }
     };
+    // One after the other: the first answer names the draft that the next one changes.
+    const keep = () => { clearTimeout(timer); before = before.then(send); };
     form.addEventListener("input", () => { changed = true; clearTimeout(timer); timer = setTimeout(keep, 10000); });
     form.addEventListener("focusout", keep);
-    form.addEventListener("submit", () => { sent = true; });
-    addEventListener("pageshow", () => { sent = false; });
+    form.addEventListener("submit", () => { sent = true; leaving.abort(); });
   }
 
   // j and k go from row to row, never while somebody types.

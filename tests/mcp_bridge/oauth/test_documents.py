@@ -31,6 +31,8 @@ from tests.mcp_bridge.oauth.fixtures import ASSERTION, CHATGPT, CLAUDE, CLAUDE_C
 from tests.mcp_bridge.oauth.flow import App, Browser, Web, tokens
 from tests.mcp_bridge.oauth.test_authorize import refused
 
+pytestmark = pytest.mark.no_database  # a document is fetched and read before any row is written
+
 RETURNS = {
     CLAUDE: "https://claude.ai/api/mcp/auth_callback",
     CLAUDE_CODE: "http://localhost:58135/callback",

@@ -20,6 +20,8 @@ from tests.web.account.browser.reachable import faults
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page
 
+pytestmark = pytest.mark.no_database  # what the database does to these pages is tested beside them
+
 __all__ = ["chromium"]
 
 

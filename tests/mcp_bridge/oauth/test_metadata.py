@@ -5,6 +5,8 @@ import pytest
 from agentboard.identity.scopes import ALL_SCOPES
 from tests.mcp_bridge.oauth.flow import HERE, App, Web
 
+pytestmark = pytest.mark.no_database  # the metadata come from the settings
+
 RESOURCE = ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource")
 ISSUER = "/.well-known/oauth-authorization-server"
 PROGRAMS = (*RESOURCE, ISSUER, "/oauth/register", "/register", "/oauth/token", "/token", "/oauth/revoke")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.web.account.browser.conftest import PASSWORD, Opens, Vera
 from tests.web.account.browser.reachable import faults
+
+pytestmark = pytest.mark.no_database  # what the database does to these pages is tested beside them
 
 FOR_ALL = (
     "/account/sign-in",

@@ -13,6 +13,8 @@ from tests.web.account.browser.conftest import Opens, make_agent, sign_in, sign_
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.no_database  # what the database does to these pages is tested beside them
+
 KEY = re.compile(r"ab_[0-9A-Za-z]{49}")
 
 

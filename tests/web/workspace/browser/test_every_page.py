@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from axe_playwright_python.base import AxeResults
 from axe_playwright_python.sync_playwright import Axe
 
@@ -11,6 +12,8 @@ from tests.web.workspace.browser.conftest import Opens, Wren
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+pytestmark = pytest.mark.no_database  # what the database does to these pages is tested beside them
 
 PAGES = (
     "/workspace?all",

@@ -8,6 +8,8 @@ import pytest
 
 from tests.web.workspace.browser.conftest import Opens, Wren
 
+pytestmark = pytest.mark.no_database  # what the database does to these pages is tested beside them
+
 
 def test_a_double_click_makes_one_thing(wren: Wren, opens: Opens) -> None:
     """B51"""
@@ -25,11 +27,13 @@ def test_what_is_typed_is_kept_when_a_field_is_left(wren: Wren, opens: Opens) ->
     page = opens(f"/workspace/{wren.ids['agent']}/new-note")
     page.get_by_label("Id").fill("kept-by-script")
     page.get_by_label("Body").fill("typed words")
-    page.get_by_label("Tags").focus()
+    with page.expect_response(lambda answer: "typed words" in (answer.request.post_data or "")):
+        page.get_by_label("Tags").focus()
     page.get_by_text("Kept as a draft until").wait_for()
     other = opens(f"/workspace/{wren.ids['agent']}")
     other.get_by_role("link", name=re.compile("Your text for kept-by-script")).click()
     assert other.get_by_label("Body").input_value() == "typed words"
+    assert "1 more" not in opens(f"/workspace/{wren.ids['agent']}").locator(".attn").inner_text()
     other.locator(".bar .btn-go").click()
     other.get_by_text("Saved as r1.").wait_for()
     assert wren.note("kept-by-script")["body"] == "typed words"
