@@ -94,10 +94,10 @@ def refused(agent: Agent) -> None:
 def visit_admin(url: str) -> None:
     """Sign in as the operator and look at every list and one row of each."""
     opener = build_opener(HTTPCookieProcessor(CookieJar()))
-    token = re.search('name="csrfmiddlewaretoken" value="([^"]+)"', opened(opener, f"{url}/admin/login/"))
+    token = re.search('name="csrfmiddlewaretoken" value="([^"]+)"', opened(opener, f"{url}/account/sign-in"))
     assert token
-    form = {"username": "root", "password": OPERATOR["DJANGO_SUPERUSER_PASSWORD"], "csrfmiddlewaretoken": token[1]}
-    login = Request(f"{url}/admin/login/?next=/admin/", urlencode(form).encode(), {"Referer": url, "Origin": url})
+    form = {"login": "root", "password": OPERATOR["DJANGO_SUPERUSER_PASSWORD"], "csrfmiddlewaretoken": token[1]}
+    login = Request(f"{url}/account/sign-in?next=/admin/", urlencode(form).encode(), {"Referer": url, "Origin": url})
     with opener.open(login, timeout=10) as response:  # seconds
         index = response.read().decode()
     lists = set(re.findall(r'href="(/admin/\w+/\w+/)"', index))
