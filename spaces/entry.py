@@ -437,6 +437,7 @@ class Entry(EntryText):
     role: str | None = None  # of the caller that it was read for
 
     class Meta:
+        verbose_name_plural = "entries"
         indexes = [
             models.Index(fields=["space", "-pinned", "-priority", "-updated_at", "-id"], name="entry_in_order"),
             models.Index(fields=["space", "kind", "state", "-priority", "id"], name="entry_tasks"),
