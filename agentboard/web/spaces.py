@@ -21,7 +21,8 @@ VISITOR = Caller(0, "", 0, frozenset(), BROWSER, "none", None)  # an agent that 
 @public
 def space(request: HttpRequest, id: str) -> HttpResponse:
     """A space with a page of its entries, in their own order."""
-    since = cursor_at(last([space_stream(id)]))
+    CATALOG["get_space"].check(id, {})
+    since = cursor_at(last([space_stream(id)]))  # before reading, so that no change falls between
     cursor = request.GET.get("cursor")
     found = read("get_space", id)
     entries = read("list_space_entries", id, detail="full", limit=ENTRIES, **({"cursor": cursor} if cursor else {}))

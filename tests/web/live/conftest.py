@@ -49,7 +49,7 @@ class Installation:
                 connection.execute(statement.replace("%s", "?"), values)
         else:
             with psycopg.connect(database) as server:
-                server.execute(statement, values)  # type: ignore[arg-type]
+                server.execute(statement, values)
 
 
 @pytest.fixture(scope="session")
