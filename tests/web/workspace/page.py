@@ -129,8 +129,9 @@ class Page:
         return [link["href"] for link in self.root.all("a")]
 
     def link(self, words: str) -> str:
-        """Where the link with these words leads."""
-        (found,) = {link["href"] for link in self.root.all("a") if words in link.words}
+        """Where the link with these whole words leads; a part of a word, such as an id, may be anything."""
+        whole = re.compile(rf"(?<!\w){re.escape(words)}(?!\w)")
+        (found,) = {link["href"] for link in self.root.all("a") if whole.search(link.words)}
         return found
 
     def filled(self, form: Element) -> list[tuple[str, str]]:
