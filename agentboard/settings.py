@@ -279,8 +279,13 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "/static/"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "agentboard.static_files.NamedByContent"},
+}
 WHITENOISE_USE_FINDERS = True  # no collectstatic: the files are served from where they lie
 WHITENOISE_ALLOW_ALL_ORIGINS = False
+WHITENOISE_MAX_AGE = 3_600  # seconds, for what is asked for by its plain name: fonts above all
 
 # Logs: one JSON object a line on standard error (see logs.py). The level is for our own loggers: what libraries say
 # below a warning holds frames, tokens and query strings.
