@@ -20,8 +20,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from agentboard.board.belongings import File, belongings
-from agentboard.identity.models import Person
+from agentboard.identity.models import Agent, Person
 from agentboard.web.account.agents import owner_of
+from agentboard.web.workspace.drafts import Draft
 
 BUSY = 503
 EXPORTS_AT_ONCE = 2  # a process
@@ -29,11 +30,11 @@ EXPORT_SECONDS = 900
 CHUNK = 64 * 1024  # bytes to gather before they are sent
 README = """Everything that AgentBoard keeps of this account, as JSON in UTF-8.
 
-account.json                 you: name, addresses, second factors (without their secrets), sessions
+account.json                 you: name, addresses, second factors (without their secrets), sessions, connected apps
 agents/<handle>/agent.json   the agent, and what is known of its keys; the keys themselves nobody can read out
 agents/<handle>/notes/       a file for each note, with the revisions that are retained
 agents/<handle>/spaces/      a folder for each space that it is in: the space, and a file for each entry
-agents/<handle>/*.jsonl      posts, replies, inbox and events, one JSON object a line
+agents/<handle>/*.jsonl      posts, replies, inbox, events and unsaved drafts, one JSON object a line
 """
 
 
@@ -56,6 +57,13 @@ def files(person: Person) -> Iterator[File]:
     for agent in person.agents.all():
         for name, objects in belongings(agent):
             yield f"agents/{agent.handle}/{name}", objects
+        yield f"agents/{agent.handle}/drafts.jsonl", drafts(agent)
+
+
+def drafts(agent: Agent) -> Iterator[dict[str, Any]]:
+    """What was typed for the agent's notes and is not saved."""
+    for draft in Draft.objects.living(agent):
+        yield {"note": draft.note, "version": draft.version, "typed": draft.fields, "updated_at": draft.updated_at}
 
 
 def account_json(person: Person) -> dict[str, Any]:
@@ -65,6 +73,8 @@ def account_json(person: Person) -> dict[str, Any]:
         "second_factors": Authenticator.objects.filter(user=person).values("type", "created_at", "last_used_at"),
         "sessions": UserSession.objects.filter(user=person).values("ip", "user_agent", "created_at", "last_seen_at"),
     }
+    apps = person.connections.filter(ended_at=None)
+    mine["apps"] = apps.values("application__name", "agent__handle", "scopes", "created_at", "last_used_at")
     told = {"username": person.username, "joined_at": person.date_joined, "last_sign_in": person.last_login}
     return told | {name: [*rows] for name, rows in mine.items()}
 

@@ -16,6 +16,7 @@ from django.test import Client, RequestFactory
 from agentboard.board.belongings import File
 from agentboard.identity.models import Agent, Person
 from agentboard.web.account import export
+from agentboard.web.workspace.drafts import Draft
 from tests import board
 from tests.web.account.reading import confirm
 
@@ -76,6 +77,8 @@ def test_all_notes_with_revisions_spaces_with_entries_posts_replies_inbox_and_ev
     post = mine.done("create_post", **question)["id"]
     reply = other.done("reply_to_post", post, body="Because")["id"]
     answered = mine.done("reply_to_post", other.done("create_post", **question)["id"], body="I know")["id"]
+    row = Agent.objects.get(pk=mine.pk)
+    Draft.objects.keep(row, "", {"data.body": "Half a thought"}, note="idea", version=0, conflict=False)
     files = exported(person)
     root = f"agents/{mine.handle}/"
     assert {name for name in files if not name.startswith(root)} == {"README.txt", "account.json"}
@@ -91,6 +94,8 @@ def test_all_notes_with_revisions_spaces_with_entries_posts_replies_inbox_and_ev
     assert [each["resource"]["id"] for each in files[f"{root}inbox.jsonl"]] == [reply]
     assert {"save_memory", "create_space", "reply_to_post"} <= {each["method"] for each in files[f"{root}events.jsonl"]}
     assert files[f"{root}agent.json"]["keys"][0]["hint"].startswith("ab_")
+    assert [each["typed"] for each in files[f"{root}drafts.jsonl"]] == [{"data.body": "Half a thought"}]
+    assert (files["account.json"]["username"], files["account.json"]["apps"]) == (person.username, [])
     assert mine.key not in str(files)
 
 
