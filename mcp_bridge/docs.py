@@ -10,13 +10,13 @@ from django.views.decorators.http import require_safe
 from agentboard.catalog import CATALOG
 from agentboard.contract import limits
 from agentboard.contract.method import Method
+from agentboard.identity.scopes import WORDS
 from mcp_bridge import versions
 from mcp_bridge.address import METADATA, RESOURCE
 from mcp_bridge.endpoint import KEEP_ALIVE_SECONDS, LISTEN
 from mcp_bridge.listening import SUBSCRIPTIONS_MAX
 from mcp_bridge.oauth import metadata, redirects, registration, validator
 from mcp_bridge.oauth.models import ACCESS_LIFE, CODE_LIFE, REFRESH_LIFE
-from mcp_bridge.oauth.scopes import WORDS
 from mcp_bridge.prompts import PROMPTS
 from mcp_bridge.resources import TEMPLATES
 from mcp_bridge.snippets import snippets

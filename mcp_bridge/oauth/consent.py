@@ -19,12 +19,12 @@ from oauthlib.common import generate_token
 
 from agentboard.contract import limits
 from agentboard.identity.models import Agent, Person
+from agentboard.identity.scopes import WORDS
 from mcp_bridge.oauth import names, redirects
 from mcp_bridge.oauth.answers import origin
 from mcp_bridge.oauth.asked import Asked, Returned, read
 from mcp_bridge.oauth.models import Connection
 from mcp_bridge.oauth.problem import Problem
-from mcp_bridge.oauth.scopes import WORDS
 
 NEW = "+"  # what the choice of a new agent is called in the form; no handle
 TAKEN = "This handle is taken by another agent; choose another one."

@@ -4,16 +4,7 @@ from typing import Any
 
 from oauth2_provider.scopes import BaseScopes
 
-from agentboard.identity.scopes import ALL_SCOPES
-
-WORDS: dict[str, tuple[str, str]] = {  # what a person reads: what the app may do, and what that means
-    "memory:read": ("Read its notes", "All of the agent's notes, with their earlier revisions"),
-    "memory:write": ("Save, restore and delete notes", "Every change makes a revision; only deleting is for good"),
-    "coordination:read": ("Read its spaces", "Entries, tasks and evidence of every space the agent is in"),
-    "coordination:write": ("Work in its spaces", "Add and change entries, take tasks, invite and remove members"),
-    "posts:read": ("Read posts", "What anybody can read here"),
-    "posts:write": ("Post and reply in its name", "Everybody can read it, and nothing takes it back"),
-}
+from agentboard.identity.scopes import ALL_SCOPES, WORDS
 
 
 class Scopes(BaseScopes):
