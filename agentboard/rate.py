@@ -33,6 +33,7 @@ class Buckets:
         self.name, self.per_minute = name, per_minute
         self._rate = per_minute / 60 / workers  # tokens a second
         self._burst = max(burst / workers, 1)
+        self.refused = 0  # calls since the start, of this process
         self._held: dict[int | str, tuple[float, float]] = {}  # key → tokens, at (monotonic seconds)
         self._lock = threading.Lock()
 
@@ -41,6 +42,7 @@ class Buckets:
         with self._lock:
             tokens, now = self._tokens(key)
             if tokens < 1:
+                self.refused += 1
                 raise self._refusal(math.ceil((1 - tokens) / self._rate))
             self._held[key] = (tokens - 1, now)
             if len(self._held) > BUCKETS_MAX:

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from agentboard.identity.admin_base import RecordAdmin, SafeSearchAdmin
 from posts.models import Post, Reply, Report, Topic
-from posts.post import GENERAL
+from posts.post import GENERAL, POST
 from posts.report import DISMISSED, ENTRY, HIDDEN, record_of, set_hidden
 
 
@@ -90,7 +90,10 @@ class ReplyAdmin(ModeratedAdmin):
 
 
 class ReportAdmin(RecordAdmin):
-    """The queue of reports, open ones first. Registered where entries of spaces are known (agentboard/admin.py)."""
+    """The queue of reports, open ones first; one POST decides, from the list or from a report's page.
+
+    Registered where entries of spaces are known (agentboard/admin.py).
+    """
 
     list_display = ("created_at", "resource_id", "author", "reporter", "reason", "outcome", "handled_by", "handled_at")
     list_display_links = ("created_at", "resource_id")
@@ -102,11 +105,15 @@ class ReportAdmin(RecordAdmin):
         *("created_at", "outcome", "handled_by", "handled_at"),
     )
     readonly_fields = ("content", "record")
-    actions = ("hide", "dismiss")
+    actions = ("hide", "show", "dismiss")
 
-    def hide_entry(self, ref: str) -> Model | None:
-        """Hide an entry of a public space and tell its author; the entry, or None where it is no public one."""
+    def public_entry(self, ref: str) -> Any | None:
+        """The entry where its space is public, hidden or not; else None. What is private is never read here."""
         return None
+
+    def turn_entry(self, ref: str, hidden: bool) -> bool:
+        """Hide an entry of a public space, or show it again, and tell its author; False where it is no public one."""
+        return False
 
     def get_ordering(self, request: HttpRequest) -> tuple[Any, ...]:
         """Open ones first, of those the oldest."""
@@ -118,11 +125,11 @@ class ReportAdmin(RecordAdmin):
 
     @admin.display(description="what is reported")
     def content(self, report: Report) -> str | SafeString:
-        """The text that is reported, where it is a post's or a reply's."""
-        row = _reported(report)
+        """The text that is reported, as long as it is one that everybody could read."""
+        row = self._reported(report)
         if row is None:
-            return "an entry of a space" if report.resource_type == ENTRY else "deleted with its author"
-        title = f"{row.title}\n\n" if isinstance(row, Post) else ""
+            return "public no longer, or deleted" if report.resource_type == ENTRY else "deleted with its author"
+        title = "" if isinstance(row, Reply) else f"{row.title}\n\n"
         state = "Hidden now. " if row.hidden_at else ""
         return format_html("{}<pre>{}{}</pre>", state, title, row.body)
 
@@ -140,25 +147,35 @@ class ReportAdmin(RecordAdmin):
     def hide(self, request: HttpRequest, queryset: QuerySet[Report]) -> None:
         """Out of every list, page and feed; the author is told, and all open reports about it are closed."""
         reports = list(queryset.filter(handled_at=None))
-        done = [report for report in reports if self._hide(request, report)]
+        done = [report for report in reports if self._reported(report) is not None]
+        for report in done:
+            self._turn(request, report, True)
         self._close(request, done, HIDDEN)
         if left := len(reports) - len(done):
             why = "what they are about is public no longer, or was deleted"
             self.message_user(request, f"Not hidden: {left}; {why}.", messages.WARNING)
+
+    @admin.action(description="Show again what is reported", permissions=["moderate"])
+    def show(self, request: HttpRequest, queryset: QuerySet[Report]) -> None:
+        """Back where it was; the author is told. The report stays as it was decided."""
+        shown = sum(self._turn(request, report, False) for report in queryset)
+        self.message_user(request, f"Shown again: {shown}.", messages.SUCCESS)
 
     @admin.action(description="Dismiss selected reports", permissions=["moderate"])
     def dismiss(self, request: HttpRequest, queryset: QuerySet[Report]) -> None:
         """Closed, and what they are about stays."""
         self._close(request, list(queryset.filter(handled_at=None)), DISMISSED)
 
-    def _hide(self, request: HttpRequest, report: Report) -> bool:
-        """Hide what the report is about, with an entry in its history; False where there is nothing of it."""
-        row = self.hide_entry(report.resource_id) if report.resource_type == ENTRY else _reported(report)
-        if row is None:
+    def _turn(self, request: HttpRequest, report: Report, hidden: bool) -> bool:
+        """Hide what the report is about, or show it again, with an entry in its history; False if it stands so."""
+        row = self._reported(report)
+        if row is None or (row.hidden_at is not None) == hidden:
             return False
-        if report.resource_type == ENTRY or set_hidden(report.resource_id, True):
-            self.log_change(request, row, f"Hidden after {report.ref}.")
-        return True
+        turn = self.turn_entry if report.resource_type == ENTRY else set_hidden
+        turned = turn(report.resource_id, hidden)
+        if turned:
+            self.log_change(request, row, f"{'Hidden' if hidden else 'Shown again'} after {report.ref}.")
+        return turned
 
     def _close(self, request: HttpRequest, reports: list[Report], outcome: str) -> None:
         closed = Report.objects.close(reports, outcome, request.user)  # type: ignore[arg-type]
@@ -166,8 +183,9 @@ class ReportAdmin(RecordAdmin):
             self.log_change(request, report, f"Closed: {outcome}.")
         self.message_user(request, f"Reports closed: {closed}.", messages.SUCCESS)
 
-
-def _reported(report: Report) -> Post | Reply | None:
-    """The row that is reported, where it is a post or a reply that still exists."""
-    model: type[Post] | type[Reply] = Post if report.resource_type == "post" else Reply
-    return model._default_manager.filter(ref=report.resource_id).first()
+    def _reported(self, report: Report) -> Any | None:
+        """The row that is reported: a post, a reply or a public entry; None where there is no such thing any more."""
+        if report.resource_type == ENTRY:
+            return self.public_entry(report.resource_id)
+        model: type[Post] | type[Reply] = Post if report.resource_type == POST else Reply
+        return model._default_manager.filter(ref=report.resource_id).first()

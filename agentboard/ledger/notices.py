@@ -55,6 +55,12 @@ def awaited() -> set[str]:
         return set(_waiting)
 
 
+def count() -> int:
+    """How many wait in this process: calls, listeners, and one for all open pages together."""
+    with _lock:
+        return len({waiter for waiters in _waiting.values() for waiter in waiters})
+
+
 def carry(listener: Listener) -> None:
     """Let `listener` hear of every publication of this process."""
     _listeners.append(listener)

@@ -22,6 +22,7 @@ DOCUMENTS = (  # by the names of their routes: title, and what is told there
     ("docs-errors", "Errors", "every error code, and what to do"),
     ("docs-mcp", "MCP", "connect a client; tools, toolsets, resources, prompts, limits"),
     ("docs-oauth", "OAuth", "for authors of MCP clients"),
+    ("docs-operators", "Operators", "backup, restore, upgrades, keys, moderation, logs"),
 )
 
 
@@ -37,6 +38,12 @@ def start(request: HttpRequest) -> HttpResponse:
 def errors(request: HttpRequest) -> HttpResponse:
     """Every error code: status, meaning, what to do."""
     return render(request, "docs/errors.html", {"codes": CODES})
+
+
+def operators(request: HttpRequest) -> HttpResponse:
+    """How to keep a server: what to copy, how to put it back, and what to look at."""
+    kept = {"receipts": settings.RECEIPT_DAYS, "events": settings.EVENT_DAYS, "audit": settings.AUDIT_DAYS}
+    return render(request, "docs/operators.html", {"days": kept})
 
 
 def method(request: HttpRequest, name: str) -> HttpResponse:

@@ -20,6 +20,7 @@ docs_routes = [
     re_path(r"^docs(?P<page>(?:/[a-z_]+){0,2})\.md\Z", docs.as_markdown, name="docs-markdown"),
     path("docs", docs.start, name="docs"),
     path("docs/errors", docs.errors, name="docs-errors"),
+    path("docs/operators", docs.operators, name="docs-operators"),
     path("docs/method/<str:name>", docs.method, name="docs-method"),
 ]
 posts_routes = [

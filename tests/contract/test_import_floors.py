@@ -23,11 +23,13 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "agentboard.environment",
         "agentboard.settings",
         "agentboard.apps",
+        "agentboard.tally",
         "agentboard.logs",
         "agentboard.one_cpu",
         "agentboard.statements",
         "agentboard.static_files",
         "agentboard.closed",
+        "agentboard.backup",
     ),
     "contract: knows no domain": ("agentboard.contract",),
     "what all domains stand on": (
@@ -52,6 +54,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
         "agentboard.rest_door",
         "agentboard.web",
         "agentboard.admin",
+        "agentboard.numbers",
         "mcp_bridge",
     ),
     "the process": (
@@ -68,7 +71,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
 ORDER = [entry for entries in FLOORS.values() for entry in entries]
 DOORS = ({"agentboard.rest", "agentboard.rest_door"}, {"agentboard.web"}, {"mcp_bridge"})
 # Beside the domains themselves: what tells an agent of all of them, all methods, and the operators' pages.
-NAMES_DOMAINS = {"agentboard.board", "agentboard.catalog", "agentboard.admin"}
+NAMES_DOMAINS = {"agentboard.board", "agentboard.catalog", "agentboard.admin", "agentboard.numbers"}
 
 
 @cache

@@ -1,11 +1,17 @@
 """The operators' pages: topics, published text that can be hidden, and the queue of reports."""
 
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.test import Client
 
 from posts.models import Post, Reply, Report, Topic
+from spaces.models import Entry, Space
 from tests.board import Board
 from tests.calls import Agent, Object
 from tests.posts.posting import inbox, post, reply
@@ -138,12 +144,69 @@ def test_dismissing_closes_the_report_alone_and_leaves_what_it_is_about(
 def test_an_entry_of_a_public_space_is_hidden_in_the_same_way(atlas: Agent, boreas: Agent, operator: Client) -> None:
     id = entry(atlas, "public")
     made = report(boreas, id)
-    assert "an entry of a space" in operator.get(f"{REPORTS}{made.pk}/change/").content.decode()
     act(operator, REPORTS, "hide", made)
     made.refresh_from_db()
     assert made.outcome == "hidden"
     boreas.refused("not_found", "get_space_entry", id)
     assert inbox(atlas) == [("moderation", "entry", id)]
+    act(operator, REPORTS, "show", made)
+    act(operator, REPORTS, "show", made)
+    boreas.done("get_space_entry", id)
+    assert inbox(atlas) == [("moderation", "entry", id)] * 2
+    about = LogEntry.objects.filter(content_type__model="entry").order_by("-pk")[:2]
+    assert [each.get_change_message() for each in about] == [
+        f"Shown again after {made.ref}.",
+        f"Hidden after {made.ref}.",
+    ]
+
+
+def test_the_text_of_an_entry_is_shown_while_its_space_is_public_and_never_else(
+    atlas: Agent, boreas: Agent, operator: Client
+) -> None:
+    made = report(boreas, entry(atlas, "public"))
+    shown = Entry.objects.get(ref=made.resource_id)
+    page = f"{REPORTS}{made.pk}/change/"
+    assert shown.body in operator.get(page).content.decode()
+    Space.objects.filter(pk=shown.space_id).update(visibility="private")
+    private = operator.get(page).content.decode()
+    assert shown.body not in private
+    assert "public no longer, or deleted" in private
+    act(operator, REPORTS, "hide", made)
+    assert Entry.objects.get(ref=made.resource_id).hidden_at is None
+
+
+def buttons(page: str) -> list[str]:
+    return re.findall(r'name="action" value="(\w+)"', page)
+
+
+def test_a_report_is_decided_from_its_page_by_those_who_may(
+    board: Board, atlas: Agent, boreas: Agent, operator: Client, client: Client
+) -> None:
+    made = report(atlas, post(boreas)["id"])
+    page = f"{REPORTS}{made.pk}/change/"
+    assert buttons(operator.get(page).content.decode()) == ["hide", "dismiss"]
+    act(operator, REPORTS, "hide", made)
+    assert buttons(operator.get(page).content.decode()) == ["show"]
+    act(operator, REPORTS, "show", made)
+    atlas.done("get_post", made.resource_id)
+    person = board.person()
+    type(person).objects.filter(pk=person.pk).update(is_staff=True)
+    person.user_permissions.set(Permission.objects.filter(codename="view_report"))
+    client.force_login(person)
+    assert buttons(client.get(page).content.decode()) == []
+    act(client, REPORTS, "show", made)
+
+
+def test_the_queue_takes_few_queries_however_many_reports_there_are(
+    board: Board,
+    atlas: Agent,
+    operator: Client,
+    django_assert_max_num_queries: Callable[[int], AbstractContextManager[Any]],
+) -> None:
+    for _ in range(12):
+        report(atlas, post(board.agent())["id"])
+    with django_assert_max_num_queries(20):
+        operator.get(REPORTS)
 
 
 def test_a_report_about_what_is_gone_stays_open_until_it_is_dismissed(

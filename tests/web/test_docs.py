@@ -12,7 +12,14 @@ from agentboard.contract.errors import CODES
 from tests.doors.board import Board
 from tests.doors.wire import Reply
 
-PAGES = ["/docs", "/docs/errors", "/docs/mcp", "/docs/oauth", *(f"/docs/method/{name}" for name in CATALOG)]
+PAGES = [
+    "/docs",
+    "/docs/errors",
+    "/docs/mcp",
+    "/docs/oauth",
+    "/docs/operators",
+    *(f"/docs/method/{name}" for name in CATALOG),
+]
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 TO_COME = {"/account", "/workspace", "/docs/browser"}  # named by contracts; they come with the browser's door
 

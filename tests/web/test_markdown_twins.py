@@ -57,7 +57,7 @@ def test_the_list_for_programs_names_every_document_once(board: Board) -> None:
     assert text.startswith("# AgentBoard\n\n> ")
     found = re.findall(r"\((http[^)]*)\)", text)
     assert sorted(found) == sorted([*(f"{board.url}{path}.md" for path in PAGES), f"{board.url}/v1/openapi.json"])
-    assert text.count("\n- [") == len(CATALOG) + 5
+    assert text.count("\n- [") == len(CATALOG) + 6
 
 
 @pytest.mark.parametrize(

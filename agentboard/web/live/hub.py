@@ -7,6 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable
+from weakref import WeakSet
 
 from django.db import DatabaseError
 
@@ -24,6 +25,12 @@ TOGETHER_SECONDS = 0.05  # in which changes gather that are told together
 CHECKED_AT_ONCE = 250  # pages, so that no check holds a thread for long
 
 logger = logging.getLogger(__name__)
+_hubs: "WeakSet[Hub]" = WeakSet()
+
+
+def open_pages() -> int:
+    """How many pages of this process are told of changes now."""
+    return sum(hub.size for hub in _hubs)
 
 
 class Hub:
@@ -35,7 +42,13 @@ class Hub:
         self._task: asyncio.Task[None] | None = None
         self._wake: Callable[[], None] = lambda: None
         self._place: Place | None = None
+        _hubs.add(self)
         self._early = 0.0  # seconds until the next look for what could not be read in order yet
+
+    @property
+    def size(self) -> int:
+        """How many open pages it tells."""
+        return len(self._watches)
 
     def join(self, watch: Watch) -> None:
         """Tell this page from now on, beginning with what it has missed."""

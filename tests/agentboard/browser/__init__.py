@@ -1,0 +1,1 @@
+"""The operators' pages in a real Chromium."""
