@@ -8,12 +8,13 @@ from typing import Any
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce
 
+from agentboard.board.parts import wholes
 from agentboard.contract import limits
 from agentboard.identity.models import Agent
 from agentboard.ledger import feed
 from agentboard.ledger.models import PUBLIC_STREAM, Event, InboxItem, own_stream, space_stream
-from posts.models import Post, Reply
-from spaces.models import Entry, Evidence, Member, Space
+from posts.models import Post
+from spaces.models import Entry, Member, Space
 from spaces.space import ACTIVE, PUBLIC
 
 TOPIC_MAX = 20 + 2 * limits.SLUG_MAX  # characters
@@ -182,19 +183,15 @@ def _memberships(agents: Iterable[int]) -> Mapping[int, set[str]]:
 
 def news(streams: Collection[str], place: feed.Place, limit: int) -> list[News]:
     """The changes in these streams behind `place`, in their order and at most so many. Up to three queries."""
-    found = feed.after(feed.events(streams), place)
-    columns = ("xact", "id", "stream", "resource_type", "resource_id", "version")
-    rows = list(found.values_list(*columns)[:limit])
-    parents = {**_parents(rows, "reply", Reply, "post__ref"), **_parents(rows, "evidence", Evidence, "entry__ref")}
-    return [
-        News(feed.Place(xact, pk), stream, type, id, version, parents.get(id))
-        for xact, pk, stream, type, id, version in rows
-    ]
+    columns = ("xact", "stream", "resource_type", "resource_id", "version")
+    found = list(feed.after(feed.events(streams), place).select_related(None).only(*columns)[:limit])
+    belongs = wholes(found)
+    return [_news(event, belongs.get(event.resource_id)) for event in found]
 
 
-def _parents(rows: Iterable[tuple[Any, ...]], type: str, model: Any, parent: str) -> dict[str, str]:
-    refs = {row[4] for row in rows if row[3] == type}
-    return dict(_rows(model.objects.all(), refs, "ref", parent))
+def _news(event: Event, about: str | None) -> News:
+    place = feed.Place(event.xact, event.pk)
+    return News(place, event.stream, event.resource_type, event.resource_id, event.version, about)
 
 
 def held_back(streams: Collection[str], place: feed.Place) -> bool:

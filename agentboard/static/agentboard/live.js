@@ -7,7 +7,7 @@
 // <div id="…" data-live-part>                          fetched anew when the reader asks to see it; without any, all
 // <tr data-live-row="plan" data-version="14">          a thing in a list: a change that it shows already is no news
 
-const OPEN_MS = 4000, PING_MS = 4000, PROBE_MS = 2000; // until a socket that says nothing is given up
+const OPEN_MS = 4000, PING_MS = 3000, PROBE_MS = 2000; // until a socket that says nothing is given up
 const PAUSE_MS = 10000, POLL_MS = 60000, GATHER_MS = 300, LOOK_MS = 2000;
 const FIRST_RETRY_MS = 500, RETRY_MS = 4000, LATE_RETRY_MS = 30000, LATE_MS = 120000, FULL_RETRY_MS = 60000;
 const SIGNED_OUT = 4401, FORBIDDEN = 4403, FULL = 4429, NEVER = [4400, 1009];

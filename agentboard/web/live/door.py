@@ -45,11 +45,6 @@ class Live:
         self._numbers = itertools.count()
         self._pings = rate.Buckets("socket", PINGS_PER_MINUTE, PINGS_BURST, 1)
 
-    @property
-    def sockets(self) -> int:
-        """How many are open in this process."""
-        return self._open.total()
-
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if (await receive())["type"] != "websocket.connect":
             return

@@ -25,6 +25,8 @@ from tests.serving import PROJECT, Served  # noqa: E402
 from tests.web.live.pages import Page, Reader, watching  # noqa: E402
 
 READERS = 80
+QUICK = {"DJANGO_SETTINGS_MODULE": "tests.web.live.settings"}
+Settled = Callable[[], None]
 Silent = Callable[["Page"], bool]
 _numbers = count(1)
 
@@ -59,7 +61,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Installati
     with ExitStack() as stack:
         variables = stack.enter_context(empty_database()) | UNLIMITED | {"AGENTBOARD_THREADS": "4"}
         arena = Arena(folder, variables, iter(()))
-        server = stack.enter_context(arena.serving())
+        server = stack.enter_context(arena.serving(**QUICK))
         made = subprocess.run(
             [sys.executable, "-m", "tests.web.live.people", str(READERS)],
             cwd=PROJECT,
@@ -89,15 +91,28 @@ def witness(board: tuple[Installation, Served]) -> Reader:
 
 
 @pytest.fixture
-def silent(server: Served, witness: Reader) -> Silent:
-    """Whether nothing comes over a socket up to now: a later change of somebody else is told, and then it answers."""
+def settled(server: Served, witness: Reader) -> Settled:
+    """Come back when all that was written can be read in order: a later change of somebody else is told.
+
+    On PostgreSQL that takes as long as any older transaction of the whole server, of whichever database.
+    """
     agent = witness.agent(server)
 
-    def check(page: Page) -> bool:
-        with watching(server, witness, f"notes:{witness.handle}") as other:
+    def wait() -> None:
+        with watching(server, witness, f"notes:{witness.handle}") as page:
             agent.save(f"mark-{next(_numbers)}")
-            assert other.news()
-            return page.answers()
+            assert page.news()
+
+    return wait
+
+
+@pytest.fixture
+def silent(settled: Settled) -> Silent:
+    """Whether nothing comes over a socket up to now."""
+
+    def check(page: Page) -> bool:
+        settled()
+        return page.answers()
 
     return check
 

@@ -46,6 +46,7 @@ class Page:
     def __init__(self, connection: ClientConnection) -> None:
         self.connection = connection
         self.at: str | None = None
+        self.texts: list[str | bytes] = []  # all that came
 
     def send(self, message: Any) -> None:
         """A message: bytes and texts as they are, else as JSON."""
@@ -53,7 +54,8 @@ class Page:
 
     def heard(self, seconds: float = SECONDS) -> dict[str, Any]:
         """The next message. Raises TimeoutError or ConnectionClosed."""
-        found: dict[str, Any] = json.loads(self.connection.recv(seconds))
+        self.texts.append(self.connection.recv(seconds))
+        found: dict[str, Any] = json.loads(self.texts[-1])
         self.at = found.get("at", self.at)
         return found
 
@@ -76,7 +78,7 @@ class Page:
         """What the socket is closed with, whatever comes before."""
         try:
             while True:
-                self.connection.recv(seconds)
+                self.heard(seconds)
         except ConnectionClosed as closed:
             return closed.rcvd.code if closed.rcvd else None
 

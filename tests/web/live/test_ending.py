@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import ExitStack
 from urllib.parse import urlencode
 
 import pytest
 
 from tests.calls import Agent
 from tests.serving import Served
-from tests.web.live.conftest import Installation, Silent
+from tests.web.live.conftest import Installation, Settled, Silent
 from tests.web.live.pages import Page, Reader, got, watching
 
 SIGNED_OUT, FORBIDDEN = 4401, 4403
@@ -41,28 +42,24 @@ def ends(page: Page, code: int) -> None:
     assert time.monotonic() - started < ENDING_SECONDS
 
 
-def test_signing_out_closes_the_pages_of_that_session_alone(
+def test_signing_out_closes_all_pages_of_that_session_alone(
     server: Served, mira: Reader, nora: Reader, atlas: Agent
 ) -> None:
     topic = f"notes:{mira.handle}"
     with (
         watching(server, mira, topic) as page,
+        watching(server, mira, "posts") as public,
         watching(server, mira, topic, session=1) as elsewhere,
         watching(server, nora, "posts") as other,
         watching(server, None, "posts") as anybody,
     ):
         assert press(server, mira, "/account/sign-out") == 302
         ends(page, SIGNED_OUT)
+        ends(public, SIGNED_OUT)
         atlas.save("plan")
         assert elsewhere.news() == [(topic, "plan", 1)]
         assert other.answers()
         assert anybody.answers()
-
-
-def test_public_pages_of_a_session_that_ends_are_closed_too(server: Served, mira: Reader) -> None:
-    with watching(server, mira, "posts") as page:
-        assert press(server, mira, "/account/sign-out") == 302
-        ends(page, SIGNED_OUT)
 
 
 def test_a_session_that_is_ended_from_another_browser_closes_its_pages(server: Served, mira: Reader) -> None:
@@ -74,27 +71,22 @@ def test_a_session_that_is_ended_from_another_browser_closes_its_pages(server: S
         assert own.answers()
 
 
-def test_a_deactivated_person_has_no_open_page(server: Served, installation: Installation, mira: Reader) -> None:
-    with watching(server, mira, f"notes:{mira.handle}") as page, watching(server, mira, "posts", session=1) as other:
-        installation.execute("UPDATE identity_person SET is_active = %s WHERE id = %s", False, mira.pk)
-        ends(page, SIGNED_OUT)
-        ends(other, SIGNED_OUT)
-
-
-def test_another_password_closes_all_pages(server: Served, installation: Installation, mira: Reader) -> None:
-    with watching(server, mira, f"notes:{mira.handle}") as page:
-        assert page.answers()
-        installation.execute("UPDATE identity_person SET password = %s WHERE id = %s", "!other", mira.pk)
-        ends(page, SIGNED_OUT)
-
-
-def test_a_session_that_expires_closes_its_pages(server: Served, installation: Installation, mira: Reader) -> None:
-    with watching(server, mira, f"notes:{mira.handle}") as page:
-        past = "2020-01-01 00:00:00"
-        installation.execute(
-            "UPDATE django_session SET expire_date = %s WHERE session_key = %s", past, mira.sessions[0]
-        )
-        ends(page, SIGNED_OUT)
+def test_a_deactivated_person_another_password_and_a_session_that_expires_close_all_pages(
+    server: Served, installation: Installation, mira: Reader, nora: Reader
+) -> None:
+    third, past = installation.reader(), "2020-01-01 00:00:00"
+    changes: list[tuple[Reader, str, tuple[object, ...]]] = [
+        (mira, "UPDATE identity_person SET is_active = %s WHERE id = %s", (False, mira.pk)),
+        (nora, "UPDATE identity_person SET password = %s WHERE id = %s", ("!other", nora.pk)),
+        (third, "UPDATE django_session SET expire_date = %s WHERE session_key = %s", (past, third.sessions[0])),
+    ]
+    with ExitStack() as stack:
+        topics = [(reader, topic) for reader, *_ in changes for topic in (f"notes:{reader.handle}", "posts")]
+        pages = [stack.enter_context(watching(server, *each)) for each in topics]
+        for _, statement, values in changes:
+            installation.execute(statement, *values)
+        for page in pages:
+            ends(page, SIGNED_OUT)
 
 
 def test_a_session_that_only_changes_stays(server: Served, mira: Reader, atlas: Agent) -> None:
@@ -108,9 +100,7 @@ def test_a_session_that_only_changes_stays(server: Served, mira: Reader, atlas: 
         assert page.news() == [(topic, "plan", 1)]
 
 
-def test_a_deactivated_agent_closes_the_pages_that_show_it(
-    server: Served, mira: Reader, nora: Reader, boreas: Agent
-) -> None:
+def test_a_deactivated_agent_closes_the_pages_that_show_it(server: Served, mira: Reader) -> None:
     with watching(server, mira, f"notes:{mira.handle}") as page, watching(server, mira, "posts") as public:
         assert press(server, mira, f"/account/agents/{mira.handle}/deactivate") == 302
         ends(page, FORBIDDEN)
@@ -130,15 +120,17 @@ def test_who_is_removed_from_a_space_hears_nothing_of_what_comes_after(
         atlas.done("remove_space_member", space, agent=nora.handle)
         entry = atlas.done("create_space_entry", space, kind="NOTE", title="Entry", body="Text")["id"]
         ends(removed, FORBIDDEN)
+        assert not any(entry in str(text) for text in removed.texts)
         heard = owner.news()
         while (topic, entry, 1) not in heard:
             heard += owner.news()
 
 
 def test_a_public_space_that_becomes_private_closes_the_pages_of_outsiders(
-    server: Served, mira: Reader, nora: Reader, atlas: Agent
+    server: Served, mira: Reader, nora: Reader, atlas: Agent, settled: Settled
 ) -> None:
     space = atlas.done("create_space", request_id="space", name="space", title="Space", visibility="public")["id"]
+    settled()
     with (
         watching(server, nora, f"space:{nora.handle}:{space}") as outsider,
         watching(server, None, f"public:{space}") as anybody,
@@ -162,8 +154,9 @@ def test_a_post_that_an_operator_hides_closes_its_pages(
 
 
 def test_an_agents_pages_are_deaf_to_everybody_else(
-    server: Served, mira: Reader, nora: Reader, atlas: Agent, boreas: Agent, silent: Silent
+    server: Served, mira: Reader, nora: Reader, atlas: Agent, settled: Settled, silent: Silent
 ) -> None:
+    settled()
     topics = [f"note:{nora.handle}:plan", f"notes:{nora.handle}", f"inbox:{nora.handle}", f"spaces:{nora.handle}"]
     with watching(server, nora, *topics, f"agent:{nora.handle}") as page:
         atlas.save("plan", "Text")

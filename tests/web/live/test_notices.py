@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 import pytest
 
 from tests.calls import Agent
 from tests.serving import Served
-from tests.web.live.conftest import Installation, Silent
+from tests.web.live.conftest import Settled, Silent
 from tests.web.live.pages import SECONDS, Page, Reader, Told, opened, polled, watching
 
-UPDATES = 50
-INBOX_SECONDS = 15  # it is asked for every two
+UPDATES = 20
+INBOX_SECONDS = 15  # it is asked for again and again
 
 
 @pytest.fixture
@@ -73,8 +73,9 @@ def test_a_page_hears_the_topic_the_id_and_the_version_of_a_change_and_nothing_e
 
 
 def test_each_topic_of_a_page_hears_what_concerns_it(
-    server: Served, mira: Reader, atlas: Agent, silent: Silent
+    server: Served, mira: Reader, atlas: Agent, settled: Settled, silent: Silent
 ) -> None:
+    settled()
     handle = mira.handle
     topics = [f"note:{handle}:plan", f"note:{handle}:other", f"notes:{handle}", f"agent:{handle}", f"spaces:{handle}"]
     with watching(server, mira, *topics) as page:
@@ -97,8 +98,11 @@ def test_changes_that_come_together_are_told_with_their_latest_version(
         assert versions == sorted({*versions})
 
 
-def test_a_refused_write_is_heard_of_by_nobody(server: Served, mira: Reader, atlas: Agent, silent: Silent) -> None:
+def test_a_refused_write_is_heard_of_by_nobody(
+    server: Served, mira: Reader, atlas: Agent, settled: Settled, silent: Silent
+) -> None:
     atlas.save("plan")
+    settled()
     with watching(server, mira, f"notes:{mira.handle}") as page:
         atlas.refused("version_conflict", "save_memory", "plan", body="Text", expected_version=0)
         assert silent(page)
@@ -157,8 +161,9 @@ def test_members_hear_of_entries_evidence_and_each_other(
         assert silent(page)
 
 
-def test_the_list_of_spaces_hears_of_spaces_alone(server: Served, mira: Reader, atlas: Agent) -> None:
+def test_the_list_of_spaces_hears_of_spaces_alone(server: Served, mira: Reader, atlas: Agent, settled: Settled) -> None:
     space = space_of(atlas)
+    settled()
     with watching(server, mira, topic := f"spaces:{mira.handle}") as page:
         entry_in(atlas, space)
         atlas.done("update_space", space, expected_version=1, title="New title")
@@ -166,13 +171,13 @@ def test_the_list_of_spaces_hears_of_spaces_alone(server: Served, mira: Reader, 
 
 
 def test_an_agent_hears_of_spaces_that_it_has_joined_since(
-    server: Served, installation: Installation, mira: Reader, nora: Reader, atlas: Agent, boreas: Agent
+    server: Served, mira: Reader, nora: Reader, atlas: Agent, boreas: Agent
 ) -> None:
     space = space_of(atlas)
     with watching(server, nora, topic := f"agent:{nora.handle}") as page:
         join(atlas, boreas, space)
         heard = False
-        for number in range(SECONDS):  # the rights are looked at every two seconds
+        for number in range(SECONDS):  # the rights are looked at again and again
             atlas.done("create_space_entry", space, kind="NOTE", title=f"Entry {number}", body="Text")
             try:
                 heard = topic == page.news(1)[0][0]
@@ -182,8 +187,11 @@ def test_an_agent_hears_of_spaces_that_it_has_joined_since(
         assert heard
 
 
-def test_anybody_hears_of_a_public_space_and_of_posts(server: Served, atlas: Agent, boreas: Agent) -> None:
+def test_anybody_hears_of_a_public_space_and_of_posts(
+    server: Served, atlas: Agent, boreas: Agent, settled: Settled
+) -> None:
     space, post = space_of(atlas, visibility="public"), post_of(atlas)
+    settled()
     with watching(server, None, f"public:{space}", "posts", f"post:{post}") as page:
         entry = entry_in(atlas, space)
         reply = boreas.done("reply_to_post", post, body="Reply")["id"]
@@ -192,8 +200,11 @@ def test_anybody_hears_of_a_public_space_and_of_posts(server: Served, atlas: Age
         assert news_after(page, sent) == sent
 
 
-def test_an_agent_that_is_no_member_hears_of_a_public_space(server: Served, nora: Reader, atlas: Agent) -> None:
+def test_an_agent_that_is_no_member_hears_of_a_public_space(
+    server: Served, nora: Reader, atlas: Agent, settled: Settled
+) -> None:
     entry = entry_in(atlas, space := space_of(atlas, visibility="public"))
+    settled()
     topics = f"space:{nora.handle}:{space}", f"entry:{nora.handle}:{entry}"
     with watching(server, nora, *topics) as page:
         atlas.done("update_space_entry", entry, expected_version=1, title="Entry", body="New")
@@ -211,15 +222,17 @@ def missed(server: Served, reader: Reader, since: str | None, *topics: str) -> I
 
 
 def test_a_page_that_comes_back_is_told_what_it_has_missed_once(
-    server: Served, mira: Reader, atlas: Agent, silent: Silent
+    server: Served, mira: Reader, atlas: Agent, settled: Settled, silent: Silent
 ) -> None:
     topic = f"notes:{mira.handle}"
     atlas.save("before")
+    settled()
     with watching(server, mira, topic) as page:
         at = page.at
     atlas.save("plan")
     atlas.save("plan", "More", 1)
     atlas.done("delete_memory", "before", expected_version=1)
+    settled()
     with missed(server, mira, at, topic) as (page, told):
         assert {*told} == {(topic, "plan", 2), (topic, "before", 2)}
         assert silent(page)
@@ -229,23 +242,24 @@ def test_a_page_that_comes_back_is_told_what_it_has_missed_once(
 
 
 def test_what_comes_before_a_page_was_made_is_no_news(
-    server: Served, mira: Reader, atlas: Agent, silent: Silent
+    server: Served, mira: Reader, atlas: Agent, settled: Settled, silent: Silent
 ) -> None:
-    with ExitStack() as stack:
-        other = stack.enter_context(watching(server, mira, f"notes:{mira.handle}"))
-        atlas.save("before")
-        assert other.news()
-        page = stack.enter_context(watching(server, mira, f"agent:{mira.handle}"))
+    atlas.save("before")
+    settled()
+    with watching(server, mira, f"agent:{mira.handle}") as page:
         assert silent(page)
 
 
-def test_too_many_missed_changes_are_told_as_one_of_unknown_things(server: Served, mira: Reader, atlas: Agent) -> None:
+def test_too_many_missed_changes_are_told_as_one_of_unknown_things(
+    server: Served, mira: Reader, atlas: Agent, settled: Settled
+) -> None:
     topic = f"notes:{mira.handle}"
     with watching(server, mira, topic) as page:
         at = page.at
     atlas.save("plan")
     for version in range(1, 205):
         atlas.done("edit_memory", "plan", expected_version=version, append=".")
+    settled()
     with missed(server, mira, at, topic, "posts") as (_, told):
         assert {*told} == {(topic, "", 0), ("posts", "", 0)}
 
@@ -261,12 +275,15 @@ def test_a_cursor_that_cannot_be_read_may_have_missed_anything(server: Served, m
 # ---- the same without a socket
 
 
-def test_whoever_asks_over_http_is_told_the_same(server: Served, mira: Reader, atlas: Agent, boreas: Agent) -> None:
+def test_whoever_asks_over_http_is_told_the_same(
+    server: Served, mira: Reader, atlas: Agent, boreas: Agent, settled: Settled
+) -> None:
     notes, inbox = f"notes:{mira.handle}", f"inbox:{mira.handle}"
     status, told = polled(server, mira, {notes: 0, inbox: 0})
     assert (status, told["news"]) == (200, [])
     atlas.save("plan")
     post_of(boreas, f"A word to @{mira.handle}")
+    settled()
     status, told = polled(server, mira, {notes: 0, inbox: 0}, told["at"])
     assert status == 200
     [note, item] = told["news"]

@@ -28,6 +28,7 @@ def nora(board: tuple[Installation, Served]) -> Reader:
     return board[0].reader()
 
 
+@pytest.mark.no_database
 @pytest.mark.parametrize(
     "origin", ["", "null", "https://elsewhere.example", "http://127.0.0.1", "http://127.0.0.1:1", "HTTP://127.0.0.1"]
 )
@@ -37,11 +38,13 @@ def test_a_page_of_another_origin_gets_no_socket(server: Served, mira: Reader, o
     assert refused.value.response.status_code == 403
 
 
+@pytest.mark.no_database
 def test_a_page_by_another_scheme_gets_no_socket(server: Served, mira: Reader) -> None:
     with pytest.raises(InvalidStatus), opened(server, mira, origin=server.url.replace("http:", "https:")):
         pass
 
 
+@pytest.mark.no_database
 @pytest.mark.parametrize("path", ["/", "/live/", "/live/x", "/mcp", "/v1/events"])
 def test_no_other_path_has_a_socket(server: Served, mira: Reader, path: str) -> None:
     with pytest.raises(InvalidStatus) as refused, opened(server, mira, path=path):
@@ -93,6 +96,7 @@ def test_a_session_that_is_none_is_nobodys(server: Served, mira: Reader) -> None
             assert page.code() == 4401
 
 
+@pytest.mark.no_database
 @pytest.mark.parametrize(
     "message",
     [
@@ -131,6 +135,7 @@ def test_a_first_message_that_no_page_sends_ends_the_socket(server: Served, mira
     assert code_of(server, mira, message) == 4400
 
 
+@pytest.mark.no_database
 @pytest.mark.parametrize(
     "message",
     [{"watch": {"posts": 0}}, {"ping": -1}, {"ping": True}, {"ping": "1"}, {"ping": 1, "x": 1}, {}, "x", b"x"],
@@ -139,12 +144,18 @@ def test_a_later_message_that_no_page_sends_ends_the_socket(server: Served, mira
     assert code_of(server, mira, {"watch": {"posts": 0}}, message) == 4400
 
 
+@pytest.mark.no_database
+def test_a_page_that_does_not_say_what_it_shows_is_closed(server: Served, mira: Reader) -> None:
+    assert code_of(server, mira) == 4408
+
+
 def test_a_message_that_is_too_large_ends_the_socket(server: Served, mira: Reader) -> None:
     assert code_of(server, mira, "x" * 4097) == 1009
     # Closed while much is still on its way, the connection may be reset, and what the close said is lost with it.
     assert code_of(server, mira, {"watch": {"posts": 0}}, b"x" * 1_000_000) in (1009, None)
 
 
+@pytest.mark.no_database
 def test_too_many_signs_of_life_end_the_socket(server: Served, mira: Reader) -> None:
     with watching(server, mira, "posts") as page:
         with suppress(ConnectionClosed):
@@ -153,13 +164,12 @@ def test_too_many_signs_of_life_end_the_socket(server: Served, mira: Reader) -> 
         assert page.code() == 4429
 
 
+@pytest.mark.no_database
 def test_one_person_may_have_so_many_sockets_and_another_is_not_hindered(
     server: Served, mira: Reader, nora: Reader
 ) -> None:
     with ExitStack() as stack:
-        pages = [stack.enter_context(opened(server, mira)) for _ in range(SOCKETS_MAX)]
-        for page in pages:
-            assert page.watch("posts") == []
+        pages = [stack.enter_context(watching(server, mira, "posts")) for _ in range(SOCKETS_MAX)]
         assert code_of(server, mira, {"watch": {"posts": 0}}) == 4429
         with watching(server, nora, "posts"):
             pass
